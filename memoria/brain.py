@@ -1,0 +1,249 @@
+"""The brain: one object for everything a command can ask for."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from memoria import config
+from memoria.errors import NotFoundError, StoreMissingError, UsageError
+from memoria.model import Answer, IngestReport, ShownNote, Source, source_node, source_of
+from memoria.retrieve.filters import Filters
+from memoria.retrieve.words import search
+from memoria.scoring import Bm25
+from memoria.store import Store
+from memoria.text import label_name
+
+if TYPE_CHECKING:
+    from memoria.ingest import Given, TextNote
+    from memoria.store.writer import StoreWriter
+    from memoria.upkeep import Finding
+
+
+class Brain:
+    """A brain's folder, and what can be done with it."""
+
+    def __init__(self, folder: str, settings: config.Config) -> None:
+        self.folder = folder
+        self.config = settings
+        self.store_path = os.path.join(folder, config.STORE_NAME)
+
+    @classmethod
+    def find(cls, flag: str | None) -> "Brain":
+        """Find the brain that is meant."""
+        folder = config.find_brain(flag)
+        return cls(folder, config.load(folder))
+
+    # Reading
+
+    @contextmanager
+    def reading(self) -> Iterator[Store]:
+        """Open the store to read; takes no lock and makes nothing."""
+        store = Store.open(self.store_path)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def search(
+        self, text: str, filters: Filters, *, budget: int | None = None, limit: int | None = None, suggest: bool = True
+    ) -> Answer:
+        """Answer a query by its words; a limit alone lifts the budget."""
+        if budget is None and limit is None:
+            budget = self.config["search.budget"]
+        bm25 = Bm25(*(self.config[f"bm25.{name}"] for name in Bm25._fields))
+        with self.reading() as store:
+            answer = search(store, text, filters, bm25, budget=budget, limit=limit, changed=file_changed)
+            if suggest and answer.unknown:
+                from memoria.retrieve.nearest import near_terms, written_form
+
+                near = {word: near_terms(store, word) for word in answer.unknown}
+                found = {word: written_form(store, terms[0][0]) if terms else None for word, terms in near.items()}
+                answer = answer._replace(unknown=found)
+        return answer
+
+    def status(self) -> dict[str, Any]:
+        """Return what is in the brain, and where."""
+        from memoria.store.lock import holder_of
+
+        with self.reading() as store:
+            meta, sizes = store.meta(), store.sizes()
+            return {
+                "brain": self.folder,
+                "store": self.store_path,
+                "store_bytes": sum(
+                    os.path.getsize(self.store_path + end)
+                    for end in ("", "-wal")
+                    if os.path.exists(self.store_path + end)
+                ),
+                "version": meta["version"],
+                "generation": meta["generation"],
+                **{name: sizes.get(name, 0) for name in ("sources", "atoms", "links", "terms")},
+                "tags": len({name for name, _, _ in store.labels("tag")}),
+                "buckets": len({name for name, _, _ in store.labels("bucket")}),
+                "segments": len(store.segments()),
+                "last_ingest": meta["ingested"] or None,
+                "roots": [root.path for root in store.roots()],
+                "writer": holder_of(self.store_path),
+            }
+
+    def sources(self, text: str, filters: Filters) -> list[Source]:
+        """Return the sources with `text` in their title or path, within the filters."""
+        from memoria.retrieve.filters import allowed, source_passes
+        from memoria.text import fold
+
+        wanted = fold(text)
+        with self.reading() as store:
+            labels = filters._replace(paths=(), sources=(), since=None, until=None)
+            passes = allowed(store, labels)
+            return [
+                source
+                for source in store.sources()
+                if (wanted in fold(source.title) or wanted in fold(source.relpath))
+                and source_passes(source, filters)
+                and (passes is None or passes(source_node(source.id)))
+            ]
+
+    def labels(self, kind: str, text: str) -> list[tuple[str, int, int]]:
+        """Return (name, notes, atoms) of the tags or buckets with `text` in their name, most used first."""
+        notes: dict[str, set[int]] = {}
+        atoms: dict[str, int] = {}
+        with self.reading() as store:
+            sizes = store.source_sizes()
+            for name, node, _ in store.labels(kind):
+                if text.lower().lstrip("#@") in name:
+                    whole = node == source_node(source_of(node))
+                    notes.setdefault(name, set()).add(source_of(node))
+                    atoms[name] = atoms.get(name, 0) + (sizes.get(source_of(node), 0) if whole else 1)
+        found = [(name, len(sources), atoms[name]) for name, sources in notes.items()]
+        return sorted(found, key=lambda item: (-item[1], item[0]))
+
+    def show(self, name: str, context: int) -> list[ShownNote]:
+        """Return an atom with its neighbours, or the notes that are called so."""
+        from memoria.retrieve.shown import show
+
+        with self.reading() as store:
+            return show(store, name, context)
+
+    # Writing
+
+    @contextmanager
+    def writing(self, wait: float | None = None) -> "Iterator[StoreWriter]":
+        """Open the store to write, under the lock; makes the brain where there is none."""
+        from memoria.store.lock import WriteLock
+        from memoria.store.writer import StoreWriter
+
+        self.make_folder()
+        with WriteLock(self.store_path, self.config["store.wait"] if wait is None else wait):
+            store = StoreWriter.open(self.store_path)
+            try:
+                yield store
+            finally:
+                store.close()
+
+    def make(self, wait: float | None = None) -> bool:
+        """Make the brain here, with a memoria.toml that names every setting; False if there is one."""
+        made = not self.exists
+        with self.writing(wait):
+            path = os.path.join(self.folder, config.CONFIG_NAME)
+            if not os.path.exists(path):
+                config.write_whole(path, config.template())
+        return made
+
+    def make_folder(self) -> None:
+        """Make the brain's folder."""
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"{self.folder} can't be made ({error.strerror})", hint="name another place with --brain"
+            ) from error
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a store."""
+        return os.path.exists(self.store_path)
+
+    def ingest(
+        self, paths: Iterable[str], given: "Given", *, wait: float | None = None, **options: Any
+    ) -> IngestReport:
+        """Ingest files and folders, or all known ones again."""
+        from memoria.ingest import ingest_files
+
+        return self._ingest(
+            lambda store: ingest_files(store, paths, given, self.config, now=time.time(), **options), wait
+        )
+
+    def ingest_texts(self, notes: "Iterable[TextNote]", *, wait: float | None = None, **options: Any) -> IngestReport:
+        """Ingest notes that come as text."""
+        from memoria.ingest import ingest_texts
+
+        return self._ingest(lambda store: ingest_texts(store, notes, self.config, now=time.time(), **options), wait)
+
+    def _ingest(self, run: "Callable[[StoreWriter], IngestReport]", wait: float | None) -> IngestReport:
+        created = not self.exists
+        with self.writing(wait) as store:
+            report = run(store)
+        return report._replace(brain=self.folder, created=created)
+
+    def find_to_forget(self, names: Iterable[str], bucket: str) -> list[Source]:
+        """Return the sources that are meant.
+
+        Raises:
+            NotFoundError: nothing is called so.
+
+        """
+        from memoria.retrieve.resolve import find_sources
+
+        found: dict[int, Source] = {}
+        with self.reading() as store:
+            for name in names:
+                sources = find_sources(store, name)
+                roots = [root.path for root in store.roots()]
+                if not sources and os.path.abspath(name) not in roots:
+                    raise NotFoundError(f"nothing is called {name!r}", hint="memoria sources lists what is known")
+                found.update((source.id, source) for source in sources)
+            if bucket:
+                nodes = store.nodes_with("bucket", label_name(bucket))
+                if not nodes:
+                    raise NotFoundError(f"there is no bucket {bucket!r}", hint="memoria buckets lists them")
+                found.update(store.show((), {source_of(node) for node in nodes}).sources)
+        return sorted(found.values(), key=lambda source: source.path)
+
+    def forget(self, sources: Iterable[Source], names: Iterable[str], wait: float | None = None) -> int:
+        """Remove sources, and the roots among `names`; return how many sources."""
+        from memoria.ingest import forget
+
+        with self.writing(wait) as store:
+            named = {os.path.abspath(name) for name in names}
+            roots = [root.path for root in store.roots() if root.path in named]
+            return forget(store, sources, roots=roots, now=time.time())
+
+    def check(
+        self, *, fix: bool, wait: float | None = None, progress: "Callable[[int, int, str], None] | None" = None
+    ) -> "list[Finding]":
+        """Check the brain, and with `fix` mend what can be derived from the atoms."""
+        from memoria import upkeep
+
+        if not self.exists:
+            raise StoreMissingError(self.folder)
+        findings = upkeep.check_file(self.store_path)
+        if fix:
+            with self.writing(wait) as writer:
+                upkeep.rebuild(writer, progress)
+        with self.reading() as store:
+            findings += upkeep.check_store(store, progress)
+            findings += upkeep.advise(store)
+        return findings
+
+
+def file_changed(source: Source) -> bool:
+    """Tell whether a source's file is not what was ingested any more."""
+    if source.kind != "file":
+        return False
+    try:
+        status = os.stat(source.path)
+    except OSError:
+        return True
+    return (status.st_size, status.st_mtime_ns) != (source.size, source.mtime)

@@ -1,0 +1,152 @@
+"""What a person sees on a terminal: the only user of Rich."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from urllib.request import pathname2url
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from memoria.cli.session import shown_path
+from memoria.model import Answer, Hit, ShownNote
+from memoria.text import terms_of_word, word_spans
+
+_PATIENCE = 0.5  # seconds until a progress bar appears
+
+
+def console() -> Console:
+    """Return the console for data."""
+    return Console(highlight=False, soft_wrap=False)
+
+
+def render_answer(answer: Answer) -> None:
+    """Print hits."""
+    wanted = {term for word in answer.words for term in terms_of_word(word)}
+    out = console()
+    for hit in answer.hits:
+        out.print(_hit(hit, wanted))
+
+
+def _hit(hit: Hit, wanted: set[str]) -> Group:
+    head = Text(f"{hit.rank:>2}. ", style="dim", no_wrap=True, overflow="ellipsis")
+    head.append_text(marked(hit.title, wanted, "bold cyan"))
+    for heading in hit.heading:
+        head.append(" › ", style="dim")
+        head.append_text(marked(heading, wanted, "cyan"))
+    where = Text("    ", no_wrap=True, overflow="ellipsis")
+    where.append_text(path_link(hit.path, hit.line))
+    for name in hit.buckets:
+        where.append(f"  @{name}", style="magenta")
+    for name in hit.tags:
+        where.append(f"  #{name}", style="green")
+    where.append(f"  {hit.score:.2f}  {hit.key}", style="dim")
+    if hit.stale:
+        where.append("  changed since ingest", style="yellow")
+    if hit.cut:
+        where.append("  cut to the budget", style="yellow")
+    return Group(head, where, Padding(marked(hit.content, wanted), (0, 0, 1, 4)))
+
+
+def render_note(note: ShownNote) -> None:
+    """Print a note's atoms; what was asked for stands out from what is around it."""
+    out = console()
+    head = Text(note.source.title, style="bold cyan")
+    for name in note.buckets:
+        head.append(f"  @{name}", style="magenta")
+    for name in note.tags:
+        head.append(f"  #{name}", style="green")
+    out.print(head)
+    for atom in note.atoms:
+        where = path_link(note.source.path, atom.line)
+        where.append(f"  {atom.key}", style="dim")
+        if atom.heading:
+            where.append(f"  {' › '.join(atom.heading)}", style="cyan")
+        out.print(where)
+        style = "" if atom.asked else "dim"
+        out.print(Padding(Text(atom.content, style=style), (0, 0, 1, 4)))
+
+
+def path_link(path: str, line: int) -> Text:
+    """Return path:line, clickable where the terminal can."""
+    link = f" link file://{pathname2url(path)}" if path.startswith("/") else ""
+    return Text(f"{shown_path(path)}:{line}", style=f"blue{link}")
+
+
+def marked(content: str, wanted: set[str], style: str = "") -> Text:
+    """Return text with the words that were asked for made visible."""
+    text = Text(content, style=style)
+    for start, end in word_spans(content):
+        if not wanted.isdisjoint(terms_of_word(content[start:end])):
+            text.stylize("bold yellow", start, end)
+    return text
+
+
+def render_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: (name, style) of each column, numbers to the right."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name, style in columns:
+        right = style == "number"
+        table.add_column(name, style="" if right else style, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+def render_facts(facts: Sequence[tuple[str, str]]) -> None:
+    """Print names and values, one pair a line."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(Text(name), Text(value))
+    console().print(table)
+
+
+class Bar:
+    """A progress bar on stderr that shows itself only when something takes a while."""
+
+    def __init__(self, what: str) -> None:
+        self._started = time.monotonic()
+        self._what = what
+        self._progress: Progress | None = None
+        self._last = 0.0
+
+    def update(self, done: int, total: int, _name: str = "") -> None:
+        """Tell how far it is."""
+        now = time.monotonic()
+        if now - self._started < _PATIENCE or (now - self._last < 0.1 and done < total):  # noqa: PLR2004
+            return
+        self._last = now
+        if self._progress is None:
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._progress.start()
+            self._progress.add_task(self._what, total=total, rate="")
+        rate = f"{done / (now - self._started):,.0f}/s"
+        self._progress.update(self._progress.task_ids[0], completed=done, total=total, rate=rate)
+
+    def stop(self) -> None:
+        """Take the bar away."""
+        if self._progress:
+            self._progress.stop()
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Bar]:
+    """Show progress while the block runs."""
+    bar = Bar(what)
+    try:
+        yield bar
+    finally:
+        bar.stop()

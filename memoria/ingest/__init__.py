@@ -1,0 +1,5 @@
+"""Ingest: from files and pipes into the store. Reads notes, never writes them."""
+
+from memoria.ingest.run import Given, TextNote, forget, ingest_files, ingest_texts
+
+__all__ = ["Given", "TextNote", "forget", "ingest_files", "ingest_texts"]

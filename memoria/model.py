@@ -1,0 +1,204 @@
+"""The nouns that travel between the layers.
+
+They are named tuples: frozen, cheap to make by the hundred thousand, and without the 7 ms that importing dataclasses
+would add to every command.
+"""
+
+from typing import NamedTuple
+
+# A node is an integer: a source's number shifted left by ORDINAL_BITS, plus 0 for the source itself or the ordinal of
+# one of its atoms. So an atom tells its source without a look-up, and a source's atoms lie next to each other.
+ORDINAL_BITS = 20
+MAX_ATOMS = (1 << ORDINAL_BITS) - 1
+
+
+def source_node(source: int) -> int:
+    """Return the node of a source."""
+    return source << ORDINAL_BITS
+
+
+def source_of(node: int) -> int:
+    """Return the number of the source that a node belongs to."""
+    return node >> ORDINAL_BITS
+
+
+class Link(NamedTuple):
+    """A pointer from an atom to a note, as it is written."""
+
+    kind: str  # wikilink | embed | markdown | relation | person
+    target: str  # what it points to: a title, a name or a relative path
+    text: str  # the alias, the link text, or the type of the relation
+    line: int  # counted from the first line of its atom
+
+
+class Field(NamedTuple):
+    """A named value: from front matter, a Dataview field, or an observation's category."""
+
+    name: str
+    value: str
+    line: int  # counted from the first line of its atom; in front matter, the line of the note
+
+
+class Atom(NamedTuple):
+    """A passage of a note, as parsed."""
+
+    text: str
+    heading: tuple[str, ...]
+    line: int
+    kind: str  # text | code | table | turn | heading | properties
+    speaker: str
+    tags: tuple[str, ...]
+    links: tuple[Link, ...]
+    fields: tuple[Field, ...]
+    phrases: tuple[str, ...]
+
+
+class Words(NamedTuple):
+    """An atom's terms: how often each, and how many in all."""
+
+    counts: dict[str, int]
+    length: int
+
+
+class Note(NamedTuple):
+    """A note, as parsed."""
+
+    title: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    buckets: tuple[str, ...]
+    date: str | None
+    fields: tuple[Field, ...]
+    atoms: tuple[Atom, ...]
+    warnings: tuple[str, ...]
+
+
+class Source(NamedTuple):
+    """A note that the store knows."""
+
+    id: int
+    path: str  # absolute; for text from a pipe, the name it was given
+    root: str  # the folder it was ingested from, "" for text from a pipe
+    relpath: str
+    title: str
+    aliases: tuple[str, ...]
+    hash: str
+    size: int
+    mtime: int  # nanoseconds
+    date: str | None  # ISO, from the note or its name
+    kind: str  # file | stdin
+    origin: str  # file | conversation | user_edit | system
+    given: str  # the labels given on the command line, so that a change of them is seen
+    next: int  # the next ordinal: ordinals are never used twice
+    atoms: int
+    ingested: int  # seconds since the epoch
+
+
+class Outline(NamedTuple):
+    """One atom's place in its note."""
+
+    ordinal: int
+    line: int
+    chars: int
+    words: int
+
+
+class StoredAtom(NamedTuple):
+    """An atom as the store keeps it."""
+
+    id: int
+    key: str
+    heading: tuple[str, ...]
+    text: str
+    kind: str
+    speaker: str
+    phrases: tuple[str, ...]
+
+
+class Label(NamedTuple):
+    """A tag or a bucket on a node."""
+
+    kind: str  # tag | bucket
+    name: str
+    origin: str  # note | ingest | dream
+
+
+class Root(NamedTuple):
+    """A folder that was ingested, and what was asked for then."""
+
+    path: str
+    bucket: str
+    tags: tuple[str, ...]
+    globs: tuple[str, ...]
+
+
+class Hit(NamedTuple):
+    """An atom that answers a query."""
+
+    rank: int
+    key: str
+    path: str
+    relpath: str
+    line: int
+    title: str
+    heading: tuple[str, ...]
+    buckets: tuple[str, ...]
+    tags: tuple[str, ...]
+    date: str | None
+    score: float
+    role: str  # anchor | neighbor
+    why: dict[str, float]  # term -> what it adds to the score
+    content: str
+    cut: bool  # the atom alone is larger than the budget
+    stale: bool  # the file is not what was ingested any more
+
+
+class Answer(NamedTuple):
+    """What a search returns."""
+
+    hits: tuple[Hit, ...]
+    found: int  # atoms that match, shown or not
+    unknown: dict[str, str | None]  # word that occurs nowhere -> the nearest one that does
+    words: tuple[str, ...]  # the query's raw words, for highlighting
+    atoms: int  # atoms in the brain
+
+
+class IngestReport(NamedTuple):
+    """What an ingest did."""
+
+    new: int = 0
+    changed: int = 0
+    moved: int = 0
+    removed: int = 0
+    skipped: int = 0  # unchanged
+    failed: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
+    atoms: int = 0  # written
+    seconds: float = 0.0
+    dry_run: bool = False
+    interrupted: bool = False
+    brain: str = ""
+    created: bool = False
+
+
+class ShownAtom(NamedTuple):
+    """An atom as `show` shows it."""
+
+    key: str
+    line: int
+    heading: tuple[str, ...]
+    kind: str
+    tags: tuple[str, ...]
+    links: tuple[tuple[Link, str | None], ...]  # and the path of the note that each leads to
+    content: str
+    asked: bool  # what was asked for, and not what stands around it
+
+
+class ShownNote(NamedTuple):
+    """A note as `show` shows it."""
+
+    source: Source
+    buckets: tuple[str, ...]
+    tags: tuple[str, ...]
+    atoms: tuple[ShownAtom, ...]
+    whole: bool

@@ -1,0 +1,130 @@
+"""Writing and merging the segments of the text index."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from memoria.store.packing import (
+    MAX_TEXT_LENGTH,
+    MAX_TEXT_TF,
+    MAX_TITLE_LENGTH,
+    MAX_TITLE_TF,
+    pack_postings,
+    unpack_postings,
+)
+
+
+class SegmentWriter:
+    """Gathers the postings of a batch."""
+
+    def __init__(self) -> None:
+        self.atoms = 0
+        self.postings = 0
+        self._last = 0
+        self._ascending = True
+        self._rows: defaultdict[str, list[int]] = defaultdict(list)  # atom, shape, atom, shape, ...
+        self._packed: defaultdict[str, list[bytes]] = defaultdict(list)
+
+    def add(
+        self, atom: int, text: dict[str, int], length: int, title: "TitleTerms", extra_terms: Iterable[str]
+    ) -> None:
+        """Index one atom: its text's terms with their counts, and how many there are in all.
+
+        `extra_terms` (headings, labels) make it findable where its own text lacks them: they count once and add no
+        length, so that a long trail of headings never holds an atom back.
+        """
+        rows = self._rows
+        counts = text.copy()
+        in_title = title.counts
+        for term in extra_terms:
+            if term not in counts and term not in in_title:
+                counts[term] = 1
+        lengths = min(length, MAX_TEXT_LENGTH) << 8 | min(title.length, MAX_TITLE_LENGTH)
+        for term, title_tf in in_title.items():
+            text_tf = counts.pop(term, 0)
+            rows[term] += (atom, min(text_tf, MAX_TEXT_TF) << 24 | min(title_tf, MAX_TITLE_TF) << 20 | lengths)
+        for term, text_tf in counts.items():
+            rows[term] += (atom, (min(MAX_TEXT_TF, text_tf)) << 24 | lengths)
+        self._ascending = self._ascending and atom > self._last
+        self._last = atom
+        self.atoms += 1
+
+    def pack(self) -> None:
+        """Pack what has been added so far: what a process sends to another is small then."""
+        for term, row in self._rows.items():
+            ids, shapes = row[::2], row[1::2]
+            if not self._ascending:
+                order = sorted(range(len(ids)), key=ids.__getitem__)
+                ids, shapes = [ids[i] for i in order], [shapes[i] for i in order]
+            self._packed[term].append(pack_postings(ids, shapes))
+            self.postings += len(ids)
+        self._rows = defaultdict(list)
+
+    def absorb(self, other: "SegmentWriter") -> None:
+        """Take over what another writer has."""
+        other.pack()
+        for term, parts in other._packed.items():
+            self._packed[term] += parts
+        self.atoms += other.atoms
+        self.postings += other.postings
+
+    def rows(self, segment: int) -> list[list[object]]:
+        """Return the rows to put, in the order in which the store keeps them."""
+        self.pack()
+        return [
+            [segment, term, parts[0] if len(parts) == 1 else merge(parts, set())[0]]
+            for term, parts in sorted(self._packed.items())
+        ]
+
+
+class TitleTerms:
+    """The title field of a note: its title, and its date written out, as terms."""
+
+    def __init__(self, terms: list[str]) -> None:
+        self.counts = Counter(terms)
+        self.length = len(terms)
+
+
+def merge(rows: Iterable[bytes], dead: set[int]) -> tuple[bytes, int, set[int]]:
+    """Join a term's rows without the dead atoms; return the data, how many postings, and the dead that were met."""
+    ids: list[int] = []
+    shapes: list[int] = []
+    ascending = True
+    for data in rows:
+        some_ids, some_shapes = unpack_postings(data)
+        ascending = ascending and (not ids or ids[-1] < some_ids[0])
+        ids += some_ids
+        shapes += some_shapes
+    met = dead.intersection(ids) if dead else set()
+    if met or not ascending:
+        pairs = sorted(pair for pair in zip(ids, shapes, strict=True) if pair[0] not in met)
+        ids, shapes = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return pack_postings(ids, shapes), len(ids), met
+
+
+# Tiers: segments of about one size are merged when there are FANOUT of them, so a posting is rewritten only log(n)
+# times, and a search reads a few dozen segments at most. A brain that is mostly dead is rewritten whole.
+FANOUT = 24
+DEAD_SHARE = 0.2
+DEAD_LEAST = 1_000
+
+
+def to_merge(segments: list[tuple[int, int]], dead: int) -> list[int]:
+    """Return which of the segments (number, atoms) to merge now; [] if none."""
+    total = sum(atoms for _, atoms in segments)
+    if dead > DEAD_LEAST and dead > total * DEAD_SHARE:
+        return [segment for segment, _ in segments]
+    tiers: dict[int, list[int]] = {}
+    for segment, atoms in segments:
+        tiers.setdefault(_tier(atoms), []).append(segment)
+    for tier in sorted(tiers):
+        if len(tiers[tier]) >= FANOUT:
+            return [segment for segment, atoms in segments if _tier(atoms) <= tier]
+    return []
+
+
+def _tier(atoms: int) -> int:
+    tier = 0
+    while atoms >= FANOUT:
+        atoms //= FANOUT
+        tier += 1
+    return tier

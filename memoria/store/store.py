@@ -1,0 +1,232 @@
+"""Questions to the store and answers in our own words; no logic besides."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from memoria.model import Field, Label, Link, Outline, Root, Source, StoredAtom, source_node, source_of
+from memoria.store.engine import Engine
+from memoria.store.packing import unpack_ids, unpack_outline, unpack_postings
+from memoria.store.version import VERSION, version_of
+from memoria.text import link_name, sanitize_fts_query, terms
+
+
+class Found(NamedTuple):
+    """The postings of some terms, and the totals of the same state."""
+
+    generation: int
+    atoms: int
+    dead: frozenset[int]
+    postings: dict[str, list[tuple[Sequence[int], Sequence[int]]]]  # term -> (ids, shapes) of each segment
+    bytes_read: int
+
+
+class Shown(NamedTuple):
+    """What is shown of some atoms, of one state."""
+
+    generation: int
+    atoms: dict[int, StoredAtom]
+    sources: dict[int, Source]
+    outlines: dict[int, list[Outline]]
+    labels: dict[int, list[Label]]  # node -> its labels
+
+
+class SourceState(NamedTuple):
+    """What is needed to see whether a source changed."""
+
+    id: int
+    path: str
+    root: str
+    hash: str
+    size: int
+    mtime: int
+    given: str
+
+
+class Store:
+    """A brain's store, open to be read."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @classmethod
+    def open(cls, path: str) -> "Store":
+        """Open a store to read it. Never makes one, and never writes but to bring an old one up to date.
+
+        Raises:
+            StoreMissingError: there is none, or it is empty.
+
+        """
+        engine = Engine(path)
+        if version_of(engine) < VERSION:
+            engine.close()
+            from memoria.store.migrate import bring_up_to_date
+
+            bring_up_to_date(path)
+            engine = Engine(path)
+        return cls(engine)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._engine.close()
+
+    # Totals
+
+    def meta(self) -> dict[str, Any]:
+        """Return what holds for the whole store."""
+        return {name: value for name, value in self._engine.read("query/meta")}
+
+    def sizes(self) -> dict[str, int]:
+        """Return how much is in the store."""
+        return {what: count for what, count in self._engine.read("query/sizes")}
+
+    def disagreements(self) -> list[tuple[str, int]]:
+        """Return what is kept twice and does not agree, with counts."""
+        return [(what, count) for what, count in self._engine.read("query/disagreements")]
+
+    # Sources
+
+    def roots(self) -> list[Root]:
+        """Return the folders that were ingested."""
+        rows = self._engine.read("query/roots")
+        return [Root(path, bucket, tuple(tags), tuple(globs)) for path, bucket, tags, globs in rows]
+
+    def source_states(self) -> list[SourceState]:
+        """Return what is needed to see which sources changed."""
+        return [SourceState(*row) for row in self._engine.read("query/source_states")]
+
+    def sources(self) -> list[Source]:
+        """Return all sources, by path."""
+        return [_source(row[0], row[1:]) for row in self._engine.read("query/sources")]
+
+    def source_ids(self, paths: Iterable[str]) -> dict[str, int]:
+        """Return the sources that have these paths."""
+        return {path: source for path, source in self._engine.read("query/paths", paths=list(paths))}
+
+    # Atoms
+
+    def taken_keys(self, keys: Iterable[str]) -> dict[str, int]:
+        """Return those of the keys that are in use, and their atoms."""
+        return {key: atom for key, atom in self._engine.read("query/keys", keys=list(keys))}
+
+    def show(self, atoms: Iterable[int], sources: Iterable[int] = ()) -> Shown:
+        """Return what is shown of these atoms and sources, of one state."""
+        ids = list(atoms)
+        source_ids = sorted({*map(source_of, ids), *sources})
+        nodes = [*ids, *map(source_node, source_ids)]
+        rows = self._engine.read("query/hits", atoms=ids, sources=source_ids, nodes=nodes)
+        shown = Shown(0, {}, {}, {}, {})
+        for what, number, row in rows:
+            if what == "atom":
+                shown.atoms[number] = _atom(number, row)
+            elif what == "source":
+                shown.sources[number] = _source(number, row)
+            elif what == "outline":
+                shown.outlines[number] = unpack_outline(row[0])
+            elif what == "label":
+                shown.labels.setdefault(number, []).append(Label(*row))
+            else:
+                shown = shown._replace(generation=row[0])
+        return shown
+
+    def show_source(self, source: int) -> tuple[Shown, list[StoredAtom]]:
+        """Return a source with all its atoms, in the order of the note."""
+        outline = self.show((), [source]).outlines.get(source, [])
+        ids = [source_node(source) + place.ordinal for place in outline]
+        shown = self.show(ids, [source])
+        return shown, [shown.atoms[number] for number in ids if number in shown.atoms]
+
+    def keys_with_prefix(self, prefix: str, most: int = 12) -> list[tuple[str, int]]:
+        """Return keys (and their atoms) that begin with `prefix`."""
+        if len(prefix) == 12:  # noqa: PLR2004 - a whole key
+            return list(self.taken_keys([prefix]).items())
+        rows = self._engine.read("query/key_prefix", **{"from": prefix, "to": prefix + "g", "most": most})
+        return [(key, atom) for key, atom in rows]
+
+    # Labels, names, links, fields
+
+    def labels(self, kind: str) -> list[tuple[str, int, str]]:
+        """Return (name, node, origin) of all labels of a kind."""
+        return [(name, node, origin) for name, node, origin in self._engine.read("query/labels", kind=kind)]
+
+    def nodes_with(self, kind: str, name: str) -> set[int]:
+        """Return the nodes that carry a label; a tag also stands for the tags below it."""
+        rows = self._engine.read("query/labeled", kind=kind, name=name, below=name + "/", after=name + "0")
+        return {row[0] for row in rows}
+
+    def source_sizes(self) -> dict[int, int]:
+        """Return how many atoms each source has."""
+        return {source: atoms for source, atoms in self._engine.read("query/source_sizes")}
+
+    def find_names(self, text: str, *, most: int = 20, prefix: bool = False) -> list[tuple[str, str, int]]:
+        """Return (kind, name, source) of the names that `text` mentions, best first."""
+        query = sanitize_fts_query(" ".join(terms(text)), prefix=prefix)
+        if not query:
+            return []
+        rows = self._engine.read("query/find_names", query=query, most=most)
+        return [(kind, name, source) for kind, name, source, _ in rows]
+
+    def titles(self) -> list[tuple[str, str, int]]:
+        """Return (kind, name, source) of all titles and aliases."""
+        return [(kind, name, source) for kind, name, source in self._engine.read("query/titles")]
+
+    def links(self, atoms: Iterable[int]) -> list[tuple[int, Link]]:
+        """Return what these atoms point to."""
+        rows = self._engine.read("query/links", atoms=list(atoms))
+        return [(row[0], Link(row[2], *row[4:])) for row in rows]
+
+    def all_links(self) -> list[tuple[int, Link]]:
+        """Return what all atoms point to."""
+        return [(row[0], Link(*row[1:])) for row in self._engine.read("query/all_links")]
+
+    def linked(self, names: Iterable[str]) -> list[int]:
+        """Return the atoms with a link to one of these names."""
+        rows = self._engine.read("query/linked", names=[link_name(name) for name in names])
+        return list(dict.fromkeys(row[1] for row in rows))
+
+    def fields(self, nodes: Iterable[int]) -> list[tuple[int, Field]]:
+        """Return the named values of these nodes."""
+        return [(row[0], Field(*row[2:])) for row in self._engine.read("query/fields", nodes=list(nodes))]
+
+    # The text index
+
+    def postings(self, wanted: Iterable[str]) -> Found:
+        """Return the postings of some terms, and the totals of the same state."""
+        meta: dict[str, Any] = {}
+        found: dict[str, list[tuple[Sequence[int], Sequence[int]]]] = {}
+        size = 0
+        for what, name, _, data in self._engine.read("query/postings", terms=list(wanted)):
+            if what == "meta":
+                meta[name] = data
+            else:
+                size += len(data)
+                found.setdefault(name, []).append(unpack_postings(data))
+        return Found(meta["generation"], meta["atoms"], frozenset(unpack_ids(meta["dead"])), found, size)
+
+    def terms_between(self, after: str, before: str) -> list[str]:
+        """Return the index's terms in a stretch of the alphabet."""
+        rows = self._engine.read("query/terms_between", **{"from": after, "to": before})
+        return [row[0] for row in rows]
+
+    def all_postings(self) -> Iterator[tuple[str, bytes]]:
+        """Yield (term, data) of the whole index, a segment at a time."""
+        for segment, _, _ in self.segments():
+            for term, data in self._engine.read("query/segment_rows", segment=segment):
+                yield term, data
+
+    def segments(self) -> list[tuple[int, int, int]]:
+        """Return the index's segments: number, atoms, postings."""
+        return [(row[0], row[1], row[2]) for row in self._engine.read("query/segments")]
+
+
+def _source(number: int, row: list[Any]) -> Source:
+    source = Source(number, *row)
+    return source._replace(aliases=tuple(source.aliases))
+
+
+def _atom(number: int, row: list[Any]) -> StoredAtom:
+    key, heading, text, kind, speaker, phrases = row
+    return StoredAtom(number, key, _lines(heading), text, kind, speaker, _lines(phrases))
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n")) if text else ()

@@ -1,0 +1,33 @@
+"""The version of a store's schema."""
+
+import os
+from typing import TYPE_CHECKING
+
+from memoria.errors import StoreError, StoreMissingError, StoreVersionError
+
+if TYPE_CHECKING:
+    from memoria.store.engine import Engine
+
+VERSION = 1
+
+
+def version_of(engine: "Engine") -> int:
+    """Return the version of a store.
+
+    Raises:
+        StoreMissingError: the file holds no brain yet.
+        StoreVersionError: it is newer than this memoria.
+
+    """
+    try:
+        meta = dict(map(tuple, engine.read("query/meta")))
+    except StoreError as error:
+        if "stored relation" in str(error):
+            raise StoreMissingError(os.path.dirname(engine.path)) from None
+        raise
+    version = meta.get("version")
+    if not isinstance(version, int):
+        raise StoreMissingError(os.path.dirname(engine.path))
+    if version > VERSION:
+        raise StoreVersionError(engine.path, version, VERSION)
+    return version

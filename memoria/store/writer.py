@@ -1,0 +1,158 @@
+"""Changing the store: batches of notes, and the upkeep of the text index."""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from memoria.errors import StoreError, StoreMissingError
+from memoria.store.batch import Batch
+from memoria.store.engine import Engine
+from memoria.store.migrate import build, create, migrate
+from memoria.store.packing import pack_ids, unpack_ids, unpack_postings
+from memoria.store.segment import SegmentWriter, merge, to_merge
+from memoria.store.store import Store
+from memoria.store.version import VERSION, version_of
+
+_MERGE_BYTES = 4_000_000  # postings that a merge holds in memory at a time
+
+
+class StoreWriter(Store):
+    """A store, open to be written. Whoever has one holds the write lock."""
+
+    @classmethod
+    def open(cls, path: str) -> "StoreWriter":
+        """Open a store, bring it up to date, or make one."""
+        try:
+            engine = Engine(path)
+            version = version_of(engine)
+        except StoreMissingError:
+            create(path)
+            return cls(Engine(path))
+        if version < VERSION:
+            migrate(engine, version)
+        return cls(engine)
+
+    @classmethod
+    def in_memory(cls) -> "StoreWriter":
+        """Make a store that lives as long as this object."""
+        engine = Engine("memory", in_memory=True)
+        build(engine)
+        return cls(engine)
+
+    def batch(self) -> Batch:
+        """Return an empty batch."""
+        return Batch(self.meta()["next_source"])
+
+    def write(self, batch: Batch, *, now: int) -> None:
+        """Write a batch: all of it, or nothing."""
+        meta = self.meta()
+        segment = meta["next_segment"]
+        dead = pack_ids([*unpack_ids(meta["dead"]), *batch.dead])
+        totals = {
+            "generation": meta["generation"] + 1,
+            "atoms": meta["atoms"] + batch.added - len(batch.dead),
+            "dead": dead,
+            "next_source": batch.next_source,
+            "next_segment": segment + 1,
+            "ingested": now,
+        }
+        params = batch.params(segment)
+        self._engine.write("query/write_batch", **params, meta=[[name, value] for name, value in totals.items()])
+
+    def merge_segments(self, *, everything: bool = False) -> int:
+        """Merge small segments, or all of them, and return how many went into the last merge.
+
+        The new segment's rows are written first, a few megabytes at a time; listing it in the place of the old ones
+        is one step. Killed in between, the brain is as it was, and the next merge removes the leftovers.
+        """
+        merged = 0
+        while True:
+            meta = self.meta()
+            segments = [(segment, atoms) for segment, atoms, _ in self.segments()]
+            self._drop_unlisted(meta)
+            if everything:
+                old = [segment for segment, _ in segments] if len(segments) > 1 or meta["dead"] else []
+            else:
+                old = to_merge(segments, len(unpack_ids(meta["dead"])))
+            if not old:
+                return merged
+            merged = len(old)
+            self._merge(old, meta, whole=len(old) == len(segments))
+
+    def _merge(self, old: list[int], meta: dict[str, Any], *, whole: bool) -> None:
+        new = meta["next_segment"]
+        dead = set(unpack_ids(meta["dead"]))
+        met: set[int] = set()
+        postings = 0
+        atoms: set[int] = set()
+        progress = [["next_segment", new + 1], ["merging", [*old, new]]]
+        for chunk in _chunks(self._engine.read("query/segment_terms", segments=old)):
+            rows: dict[str, list[bytes]] = {}
+            for term, _, data in self._engine.read("query/segment_postings", segments=old, terms=chunk):
+                rows.setdefault(term, []).append(data)
+            put = []
+            for term in chunk:
+                data, count, some = merge(rows[term], dead)
+                met |= some
+                postings += count
+                if count:
+                    put.append([new, term, data])
+                    atoms.update(unpack_postings(data)[0])
+            self._engine.write("query/put_postings", postings=put, meta=progress)
+        totals = [
+            ["dead", b"" if whole else pack_ids(dead - met)],
+            ["generation", meta["generation"] + 1],
+            ["next_segment", new + 1],
+            ["merging", [*old, new]],
+        ]
+        listed = [[new, len(atoms), postings]] if postings else []
+        self._engine.write("query/swap_segments", old=[[segment] for segment in old], new=listed, meta=totals)
+        self._drop_unlisted(self.meta())
+
+    def _drop_unlisted(self, meta: dict[str, Any]) -> None:
+        for segment in meta.get("merging") or ():
+            self._engine.write("query/drop_unlisted", segments=[segment])
+        if meta.get("merging"):
+            self._engine.write("query/put_postings", postings=[], meta=[["merging", []]])
+
+    def mend_copies(self) -> None:
+        """Derive what is kept twice from its first copy again."""
+        self._engine.write("query/mend_copies")
+
+    def replace_index(self, segments: Iterable[SegmentWriter], atoms: Callable[[], int]) -> None:
+        """Put a new text index in the place of the old one; the old one serves until the new one is complete."""
+        meta = self.meta()
+        self._drop_unlisted(meta)
+        old = [segment for segment, _, _ in self.segments()]
+        new = []
+        number = meta["next_segment"]
+        for writer in segments:
+            rows = writer.rows(number)
+            new.append([number, writer.atoms, writer.postings])
+            number += 1
+            progress = [["next_segment", number], ["merging", [*old, *(segment for segment, _, _ in new)]]]
+            self._engine.write("query/put_postings", postings=rows, meta=progress)
+        totals = [["dead", b""], ["atoms", atoms()], ["generation", meta["generation"] + 1], ["merging", old]]
+        self._engine.write("query/swap_segments", old=[[segment] for segment in old], new=new, meta=totals)
+        self._drop_unlisted(self.meta())
+
+    def backup(self, target: str) -> None:
+        """Write a copy that can be opened as a store."""
+        if os.path.exists(target):
+            raise StoreError(f"{target} exists already", hint="name another file, or remove it")
+        self._engine.backup(target)
+
+
+def _chunks(rows: list[list[Any]]) -> Iterable[list[str]]:
+    """Group terms so that each group's postings fit into memory."""
+    chunk: list[str] = []
+    size = 0
+    for _, term, length in rows:
+        if chunk and chunk[-1] != term and size > _MERGE_BYTES:
+            yield chunk
+            chunk, size = [], 0
+        if not chunk or chunk[-1] != term:
+            chunk.append(term)
+        size += length
+    if chunk:
+        yield chunk
