@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memoria import config
-from memoria.errors import NotFoundError, StoreMissingError, UsageError
+from memoria.errors import NoteError, NotFoundError, StoreMissingError, UsageError
 from memoria.model import Answer, IngestReport, ShownNote, Source, source_node, source_of
 from memoria.retrieve.filters import Filters
 from memoria.retrieve.words import search
@@ -175,7 +175,9 @@ class Brain:
             lambda store: ingest_files(store, paths, given, self.config, now=time.time(), **options), wait
         )
 
-    def ingest_texts(self, notes: "Iterable[TextNote]", *, wait: float | None = None, **options: Any) -> IngestReport:
+    def ingest_texts(
+        self, notes: "Iterable[TextNote | NoteError]", *, wait: float | None = None, **options: Any
+    ) -> IngestReport:
         """Ingest notes that come as text."""
         from memoria.ingest import ingest_texts
 

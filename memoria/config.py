@@ -3,6 +3,7 @@
 The only reader of the environment.
 """
 
+import math
 import os
 from typing import Any, NamedTuple
 
@@ -141,7 +142,7 @@ def check(key: str, value: Any, where: str) -> Any:
     right = {
         bool: lambda: isinstance(value, bool),
         int: lambda: isinstance(value, int) and not isinstance(value, bool),
-        float: lambda: isinstance(value, (int, float)) and not isinstance(value, bool) and value == value,
+        float: lambda: isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value),
         tuple: lambda: isinstance(value, list) and all(isinstance(item, str) for item in value),
         str: lambda: isinstance(value, str),
     }[type(default)]()

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoria.model import Field
 from memoria.text import label_name
 
 if TYPE_CHECKING:
     from frontmatter.default_handlers import YAMLHandler
-    from yaml import Node
 
 # A larger block, or one that unfolds into more values than this, is not front matter that a person wrote.
 MAX_CHARS = 64_000
@@ -129,7 +128,7 @@ def _handler() -> "YAMLHandler":
     return Handler()
 
 
-def _plain(node: "Node", budget: list[int]) -> Value:
+def _plain(node: Any, budget: list[int]) -> Value:
     budget[0] -= 1
     if budget[0] < 0:  # aliases that unfold without end
         raise _UnreadableError(f"unfolds into over {MAX_VALUES:,} values")

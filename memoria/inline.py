@@ -25,7 +25,8 @@ _FIELD_BRACKET = re.compile(r"[\[(]([^\W_][\w /-]{0,40}?)::[ \t]*([^\])\n]*)[\])
 # basic-memory: `- [category] text`, `- relation [[Target]]`.
 _OBSERVATION = re.compile(r"[ \t]*[-*+][ \t]+\[([^\W_][\w /-]+)\][ \t]+(\S.*)")
 _RELATION = re.compile(
-    r"[ \t]*[-*+][ \t]+([^\W\d_][\w-]*(?: [\w-]+){0,3})[ \t]+\[\[([^\[\]|#^\n]+)[^\[\]\n]*\]\][ \t]*(?:\([^)]*\))?[ \t]*\Z"
+    r"[ \t]*[-*+][ \t]+([^\W\d_][\w-]*(?: [\w-]+){0,3})[ \t]+"
+    r"\[\[([^\[\]|#^\n]+)[^\[\]\n]*\]\][ \t]*(?:\([^)]*\))?[ \t]*\Z"
 )
 
 _CAPITAL = r"[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f]"
@@ -35,7 +36,8 @@ _NAME = re.compile(
 )  # fmt: skip
 _SENTENCE_START = frozenset('.!?:;"“(*[>#-|\n')
 _NOT_NAMES = STOP_WORDS.union(
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+    "january february march april may june july august september october november december "
+    "monday tuesday wednesday thursday friday saturday sunday".split()
 )
 
 

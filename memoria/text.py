@@ -2,15 +2,22 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise
 
 from Stemmer import Stemmer
 
 # Words that say nothing about what a note is about. Short on purpose: a word that can be looked for ("home", "test",
 # "system") stays findable. Written in capitals ("IT", "US", "WHO") a stop word is a name and is kept.
 STOP_WORDS = frozenset(
-    ["a", "an", "the", "and", "or", "but", "if", "so", "than", "then", "as", "at", "by", "for", "from", "in", "into", "of", "off", "on", "onto", "out", "over", "to", "under", "up", "down", "with", "about", "after", "again", "before", "between", "during", "until", "while", "because", "no", "not", "nor", "only", "too", "very", "also", "just", "now", "i", "me", "my", "we", "us", "our", "you", "your", "he", "him", "his", "she", "her", "hers", "they", "them", "their", "it", "its", "this", "that", "these", "those", "here", "there", "what", "which", "who", "whom", "whose", "when", "where", "why", "how", "am", "is", "are", "was", "were", "be", "been", "being", "do", "does", "did", "done", "has", "have", "had", "having", "can", "could", "would", "should", "will", "shall", "may", "might", "must", "any", "all", "both", "each", "more", "most", "some", "such", "other", "own", "same", "s", "t", "d", "m", "re", "ve", "ll", "don", "didn", "doesn", "isn"]
+    """
+    a an the and or but if so than then as at by for from in into of off on onto out over to under up down with about
+    after again before between during until while because no not nor only too very also just now
+    i me my we us our you your he him his she her hers they them their it its
+    this that these those here there what which who whom whose when where why how
+    am is are was were be been being do does did done has have had having can could would should will shall may might
+    must any all both each more most some such other own same s t d m re ve ll don didn doesn isn
+    """.split()
 )
 
 # English forms that no stemmer joins: each line's words share the term of its first.
@@ -51,12 +58,13 @@ _RAW = re.compile(rf"{_LETTER}+(?:['’.]{_LETTER}+)*(?:\+\+|#(?!\w))?|[{_PICTOG
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _ACCENT = re.compile("[\u0300-\u036f]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NAME_HUMPS = 2
 _CLITIC = re.compile(r"'(?:s|m|d|re|ve|ll)$")
 _PIECE = re.compile(rf"[^\W_{_MARKS}](?:[^\W_]|[{_MARKS}])*")
 
 MAX_TERM_CHARS = 64  # of a longer one (a hash, a blob) the beginning is indexed, and found
 
-_stem_word = Stemmer("english").stemWord
+_stem_word: Callable[[str], str] = Stemmer("english").stemWord
 _BASE_FORM = {
     _stem_word(form): _stem_word(forms[0])
     for line in IRREGULAR_FORMS.replace("\n", "|").split("|")
@@ -95,7 +103,7 @@ def _analyze(raw: str) -> Iterator[str]:
     if not raw.isascii() and _UNSPACED_RUN.search(raw):
         for run in _UNSPACED_RUN.findall(raw):
             yield from run
-            yield from map("".join, zip(run, run[1:], strict=False))
+            yield from map("".join, pairwise(run))
         for rest in _UNSPACED_RUN.split(raw):
             yield from _analysis[rest]
         return
@@ -103,7 +111,7 @@ def _analyze(raw: str) -> Iterator[str]:
     if word.isalnum():
         humps = _HUMP.findall(raw) if raw.isascii() and not raw.isupper() else []
         # Two capitals make a name (GitHub, JavaScript) and not two words; parseConfig and HttpClientPool are code.
-        if len(humps) > 2 or (len(humps) == 2 and raw[0].islower() and not raw[-1].isdigit()):
+        if len(humps) > _NAME_HUMPS or (len(humps) == _NAME_HUMPS and raw[0].islower() and not raw[-1].isdigit()):
             yield word
             yield from (stem(hump.lower()) for hump in humps if hump.lower() not in STOP_WORDS)
         elif word not in STOP_WORDS or (raw.isupper() and len(raw) > 1):

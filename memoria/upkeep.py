@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memoria.errors import StoreDamagedError
 from memoria.ingest.note import Surroundings
 from memoria.ingest.prepare import words_of
-from memoria.model import Source, StoredAtom, Words, source_node
+from memoria.model import Field, Source, StoredAtom, Words, source_node
 from memoria.retrieve.resolve import Resolver
 from memoria.store import Store
 from memoria.store.packing import unpack_ids
@@ -122,7 +122,7 @@ def _indexed(store: Store, sources: list[Source], progress: Progress | None) -> 
         outlines = store.show((), [source.id for source in page]).outlines
         ids = [source_node(number) + place.ordinal for number, places in outlines.items() for place in places]
         shown = store.show(ids, [source.id for source in page])
-        fields: dict[int, list[object]] = {}
+        fields: dict[int, list[Field]] = {}
         for node, field in store.fields([source_node(source.id) for source in page]):
             fields.setdefault(node, []).append(field)
         for source in page:

@@ -29,11 +29,11 @@ COMMANDS = {
 class LazyGroup(TyperGroup):
     """Imports a command's module only when that command, or the list of all, is asked for."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
         """Return the commands in the order of a first day with memoria."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ARG002
         """Return a command, or None."""
         module = COMMANDS.get(cmd_name)
         if module is None:

@@ -1,7 +1,7 @@
 """memoria config."""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,8 +9,10 @@ from memoria import config
 from memoria.cli.boundary import emit
 from memoria.cli.listing import table
 from memoria.cli.options import Json, Quiet, Verbose, command_app
-from memoria.cli.session import Session
 from memoria.errors import ConfigError
+
+if TYPE_CHECKING:
+    from memoria.cli.session import Session
 
 app = command_app()
 

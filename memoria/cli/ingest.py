@@ -185,7 +185,7 @@ def _listed(name: str, *, null: bool) -> list[str]:
 @contextmanager
 def _stoppable() -> Iterator[Callable[[], bool]]:
     """Turn the first Ctrl-C into "stop after this batch"; the second one ends at once."""
-    asked = []
+    asked: list[int] = []
 
     def ask(number: int, frame: Any) -> None:  # noqa: ARG001
         if asked:

@@ -37,7 +37,12 @@ def sources(
     found = session.brain.sources(text, filters)
     if as_json:
         for source in found:
-            record = {"type": "source", "schema": "memoria.source/1", "path": source.path, "relpath": source.relpath}
+            record: dict[str, object] = {
+                "type": "source",
+                "schema": "memoria.source/1",
+                "path": source.path,
+                "relpath": source.relpath,
+            }
             record |= {"root": source.root, "title": source.title, "aliases": list(source.aliases)}
             record |= {"date": source.date, "kind": source.kind, "atoms": source.atoms, "bytes": source.size}
             emit(json.dumps(record, ensure_ascii=False))

@@ -2,13 +2,16 @@
 
 import json
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import typer
 
 from memoria.cli.boundary import emit
 from memoria.cli.listing import facts
 from memoria.cli.options import Json, Quiet, Verbose, command_app
-from memoria.cli.session import Session
+
+if TYPE_CHECKING:
+    from memoria.cli.session import Session
 
 app = command_app()
 

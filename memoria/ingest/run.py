@@ -89,7 +89,12 @@ class _Run:
 
     def report(self, started: float, *, interrupted: bool) -> IngestReport:
         return IngestReport(
-            **self.counts,
+            new=self.counts["new"],
+            changed=self.counts["changed"],
+            moved=self.counts["moved"],
+            removed=self.counts["removed"],
+            skipped=self.counts["skipped"],
+            atoms=self.counts["atoms"],
             failed=tuple(self.failed),
             warnings=tuple(self.warnings),
             seconds=time.perf_counter() - started,

@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from memoria.errors import AmbiguousError, NotFoundError
@@ -98,7 +98,7 @@ class Resolver:
             for number in self._by_name.get(link_name(target), set()) | self._by_name.get(_plain(target), set())
         ]
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(_path(origin.relpath)), path))
-        readings = (
+        readings: tuple[Callable[[Source], bool], ...] = (
             lambda source: source.root == origin.root and _path(source.relpath) == beside,
             lambda source: source.root == origin.root and _path(source.relpath) == path,
             lambda source: ("/" + _path(source.relpath)).endswith("/" + path),
@@ -126,5 +126,9 @@ def _path(target: str) -> str:
 
 def _distance(source: Source, origin: Source) -> tuple[bool, int, int, str]:
     theirs, ours = source.relpath.split("/")[:-1], origin.relpath.split("/")[:-1]
-    shared = len(os.path.commonprefix([theirs, ours]))
+    shared = 0
+    for one, other in zip(theirs, ours, strict=False):
+        if one != other:
+            break
+        shared += 1
     return source.root != origin.root, len(theirs) + len(ours) - 2 * shared, len(theirs), source.path

@@ -136,8 +136,10 @@ class _Pages:
     def _read(self, atoms: list[int]) -> None:
         shown = self._store.show(atoms)
         self.torn = self.torn or shown.generation != self._generation
-        for mine, theirs in zip(self.shown[1:], shown[1:], strict=True):
-            mine.update(theirs)
+        self.shown.atoms.update(shown.atoms)
+        self.shown.sources.update(shown.sources)
+        self.shown.outlines.update(shown.outlines)
+        self.shown.labels.update(shown.labels)
 
     def text(self, atom: int) -> str:
         """Return an atom's text."""
@@ -155,7 +157,7 @@ class _Pages:
 def _hits(
     pages: _Pages, scored: Scored, budget: int | None, limit: int | None, changed: Callable[[Source], bool]
 ) -> list[Hit]:
-    hits = []
+    hits: list[Hit] = []
     stale: dict[int, bool] = {}
     for fitted in fit(pages.ranked(limit), pages.text, budget, limit):
         atom = pages.shown.atoms[fitted.atom]

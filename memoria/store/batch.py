@@ -28,26 +28,27 @@ class Batch:
         self.index = SegmentWriter()
         self.new_keys: dict[str, int] = {}  # key -> atom
         self._kept_keys: dict[str, int] = {}
-        self._atoms: dict[int, list[Any]] = {}
-        self._labels_seen: set[tuple[str, str]] = set()
-        self._rows: dict[str, list[list[Any]]] = {
+        self.atoms: dict[int, list[Any]] = {}
+        self.labels_seen: set[tuple[str, str]] = set()
+        self.rows: dict[str, list[list[Any]]] = {
             name: []
-            for name in ["gone_nodes", "gone_atoms", "gone_keys", "gone_sources", "gone_paths", "gone_roots", "gone_names", "gone_labels", "roots", "sources", "paths", "outlines", "labels", "names", "links", "fields"]
+            for name in (
+                "gone_nodes gone_atoms gone_keys gone_sources gone_paths gone_roots gone_names gone_labels "
+                "roots sources paths outlines labels names links fields"
+            ).split()
         }
 
     def absorb(self, other: "Batch") -> None:
-        """Take over all that another batch of new notes holds; its postings are packed."""
-        for name, rows in other._rows.items():
+        """Take over all that another batch of new notes holds."""
+        for name, rows in other.rows.items():
             if name != "names":
-                self._rows[name] += rows
-        self._rows["names"] += (
-            row for row in other._rows["names"] if row[2] or (row[0], row[1]) not in self._labels_seen
-        )
-        self._labels_seen |= other._labels_seen
+                self.rows[name] += rows
+        self.rows["names"] += (row for row in other.rows["names"] if row[2] or (row[0], row[1]) not in self.labels_seen)
+        self.labels_seen |= other.labels_seen
         for key in self.new_keys.keys() & other.new_keys.keys():
             other.rename_key(key, another_key(key, self.new_keys, other.new_keys))
         self.new_keys.update(other.new_keys)
-        self._atoms.update(other._atoms)
+        self.atoms.update(other.atoms)
         self.index.absorb(other.index)
         self.chars += other.chars
         self.added += other.added
@@ -55,7 +56,7 @@ class Batch:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not (self._atoms or any(self._rows.values()))
+        return not (self.atoms or any(self.rows.values()))
 
     def new_source_id(self) -> int:
         """Return a number that no source ever had."""
@@ -64,42 +65,42 @@ class Batch:
 
     def put_root(self, root: Root) -> None:
         """Remember a folder."""
-        self._rows["roots"].append([root.path, root.bucket, list(root.tags), list(root.globs)])
+        self.rows["roots"].append([root.path, root.bucket, list(root.tags), list(root.globs)])
 
     def drop_root(self, path: str) -> None:
         """Forget a folder."""
-        self._rows["gone_roots"].append([path])
+        self.rows["gone_roots"].append([path])
 
     def put_source(self, source: Source) -> None:
         """Write a source's row."""
         row: list[Any] = list(source)
         row[Source._fields.index("aliases")] = list(source.aliases)
-        self._rows["sources"].append(row)
+        self.rows["sources"].append(row)
 
     def put_names(self, source: Source, old: Source | None) -> None:
         """Write where a source is found, and by which names."""
         if old:
             if old.path != source.path:
-                self._rows["gone_paths"].append([old.path])
-            self._rows["gone_names"] += ([kind, name, old.id] for kind, name in _names(old))
-        self._rows["paths"].append([source.path, source.id])
-        self._rows["names"] += ([kind, name, source.id, " ".join(terms(name))] for kind, name in _names(source))
+                self.rows["gone_paths"].append([old.path])
+            self.rows["gone_names"] += ([kind, name, old.id] for kind, name in _names(old))
+        self.rows["paths"].append([source.path, source.id])
+        self.rows["names"] += ([kind, name, source.id, " ".join(terms(name))] for kind, name in _names(source))
 
     def put_outline(self, source: int, places: list[Outline]) -> None:
         """Write the order of a source's atoms."""
-        self._rows["outlines"].append([source, pack_outline(places)])
+        self.rows["outlines"].append([source, pack_outline(places)])
 
     def put_labels(self, node: int, labels: Iterable[Label]) -> None:
         """Put labels on a node."""
         for label in labels:
-            self._rows["labels"].append([node, *label])
-            if (label.kind, label.name) not in self._labels_seen:
-                self._labels_seen.add((label.kind, label.name))
-                self._rows["names"].append([label.kind, label.name, 0, " ".join(terms(label.name))])
+            self.rows["labels"].append([node, *label])
+            if (label.kind, label.name) not in self.labels_seen:
+                self.labels_seen.add((label.kind, label.name))
+                self.rows["names"].append([label.kind, label.name, 0, " ".join(terms(label.name))])
 
     def put_fields(self, node: int, fields: Iterable[Field]) -> None:
         """Put named values on a node."""
-        self._rows["fields"] += ([node, n, *field] for n, field in enumerate(fields))
+        self.rows["fields"] += ([node, n, *field] for n, field in enumerate(fields))
 
     def put_atom(
         self,
@@ -114,7 +115,7 @@ class Batch:
     ) -> None:
         """Write an atom and its place in the text index."""
         (self.new_keys if new_key else self._kept_keys)[key] = node
-        self._atoms[node] = [
+        self.atoms[node] = [
             node,
             key,
             "\n".join(atom.heading),
@@ -123,7 +124,7 @@ class Batch:
             atom.speaker,
             "\n".join(atom.phrases),
         ]
-        self._rows["links"] += (
+        self.rows["links"] += (
             [node, n, link.kind, link_name(link.target), link.target, link.text, link.line]
             for n, link in enumerate(atom.links)
         )
@@ -137,39 +138,39 @@ class Batch:
 
     def drop_atom(self, atom: StoredAtom, *, keep_key: bool) -> None:
         """Remove an atom; its key stays where another atom takes it over."""
-        self._rows["gone_atoms"].append([atom.id])
-        self._rows["gone_nodes"].append([atom.id])
+        self.rows["gone_atoms"].append([atom.id])
+        self.rows["gone_nodes"].append([atom.id])
         if not keep_key:
-            self._rows["gone_keys"].append([atom.key])
+            self.rows["gone_keys"].append([atom.key])
         self.dead.append(atom.id)
 
     def drop_labels(self, node: int, labels: Iterable[Label]) -> None:
         """Remove what hangs on a node; `labels` are those it had."""
-        self._rows["gone_nodes"].append([node])
+        self.rows["gone_nodes"].append([node])
         self.unused_labels(labels)
 
     def unused_labels(self, labels: Iterable[Label]) -> None:
         """Name labels that may be on nothing any more."""
-        self._rows["gone_labels"] += ([label.kind, label.name] for label in labels)
+        self.rows["gone_labels"] += ([label.kind, label.name] for label in labels)
 
     def drop_source(self, source: Source) -> None:
         """Remove a source's own rows."""
-        self._rows["gone_sources"].append([source.id])
-        self._rows["gone_paths"].append([source.path])
-        self._rows["gone_names"] += ([kind, name, source.id] for kind, name in _names(source))
-        self._rows["gone_nodes"].append([source_node(source.id)])
+        self.rows["gone_sources"].append([source.id])
+        self.rows["gone_paths"].append([source.path])
+        self.rows["gone_names"] += ([kind, name, source.id] for kind, name in _names(source))
+        self.rows["gone_nodes"].append([source_node(source.id)])
 
     def rename_key(self, old: str, new: str) -> None:
         """Give a new atom another key: the one it had is taken."""
         node = self.new_keys.pop(old)
         self.new_keys[new] = node
-        self._atoms[node][1] = new
+        self.atoms[node][1] = new
 
     def params(self, segment: int) -> dict[str, Any]:
         """Return the parameters of query/write_batch, without its totals."""
         return {
-            **self._rows,
-            "atoms": list(self._atoms.values()),
+            **self.rows,
+            "atoms": list(self.atoms.values()),
             "keys": [list(pair) for pair in self._kept_keys.items()],
             "new_keys": [list(pair) for pair in self.new_keys.items()],
             "postings": self.index.rows(segment),

@@ -13,7 +13,7 @@ _HEADER = b"SQLite format 3\x00"
 _BUSY_TRIES = 40
 _BUSY_SECONDS = 0.025
 
-Row = list[Any]
+Row = Any  # a list with one value a column: what they are, the script says
 
 
 class Engine:
@@ -34,7 +34,7 @@ class Engine:
         _check_header(path)
         self._db = _opened(path)
 
-    def read(self, name: str, **params: Any) -> list[Row]:
+    def read(self, name: str, /, **params: Any) -> list[Row]:
         """Run a script that only reads, and return its rows."""
         for attempt in range(_BUSY_TRIES):
             try:
@@ -43,7 +43,7 @@ class Engine:
                 time.sleep(_BUSY_SECONDS * (1 + attempt / 4))
         raise StoreError(f"{self.path} could not be read while another process writes it", hint="try again")
 
-    def write(self, name: str, **params: Any) -> list[Row]:
+    def write(self, name: str, /, **params: Any) -> list[Row]:
         """Run a script that writes, as a whole or not at all, and return its rows."""
         try:
             return self._run(script(name), params, read_only=False)

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from types import TracebackType
+from typing import Self
 
 from memoria.errors import StoreBusyError, StoreError
 
@@ -40,7 +41,7 @@ class WriteLock:
         self._wait = wait
         self._fd = -1
 
-    def __enter__(self) -> "WriteLock":
+    def __enter__(self) -> Self:
         """Take the lock.
 
         Raises:

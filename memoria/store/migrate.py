@@ -1,6 +1,7 @@
 """Making a store, and bringing an old one up to date."""
 
 import os
+from contextlib import suppress
 
 from memoria.errors import StoreError
 from memoria.store.engine import Engine, create_file
@@ -45,10 +46,8 @@ def build(engine: Engine) -> None:
 def remove_store(path: str) -> None:
     """Remove a store's files."""
     for ending in ("", "-wal", "-shm", "-journal"):
-        try:
+        with suppress(FileNotFoundError):
             os.remove(path + ending)
-        except FileNotFoundError:
-            pass
 
 
 def migrate(engine: Engine, version: int) -> str | None:

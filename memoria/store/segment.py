@@ -22,7 +22,7 @@ class SegmentWriter:
         self._last = 0
         self._ascending = True
         self._rows: defaultdict[str, list[int]] = defaultdict(list)  # atom, shape, atom, shape, ...
-        self._packed: defaultdict[str, list[bytes]] = defaultdict(list)
+        self.packed: defaultdict[str, list[bytes]] = defaultdict(list)
 
     def add(
         self, atom: int, text: dict[str, int], length: int, title: "TitleTerms", extra_terms: Iterable[str]
@@ -55,24 +55,24 @@ class SegmentWriter:
             if not self._ascending:
                 order = sorted(range(len(ids)), key=ids.__getitem__)
                 ids, shapes = [ids[i] for i in order], [shapes[i] for i in order]
-            self._packed[term].append(pack_postings(ids, shapes))
+            self.packed[term].append(pack_postings(ids, shapes))
             self.postings += len(ids)
         self._rows = defaultdict(list)
 
     def absorb(self, other: "SegmentWriter") -> None:
         """Take over what another writer has."""
         other.pack()
-        for term, parts in other._packed.items():
-            self._packed[term] += parts
+        for term, parts in other.packed.items():
+            self.packed[term] += parts
         self.atoms += other.atoms
         self.postings += other.postings
 
-    def rows(self, segment: int) -> list[list[object]]:
+    def rows(self, segment: int) -> list[tuple[int, str, bytes]]:
         """Return the rows to put, in the order in which the store keeps them."""
         self.pack()
         return [
-            [segment, term, parts[0] if len(parts) == 1 else merge(parts, set())[0]]
-            for term, parts in sorted(self._packed.items())
+            (segment, term, parts[0] if len(parts) == 1 else merge(parts, set())[0])
+            for term, parts in sorted(self.packed.items())
         ]
 
 

@@ -73,11 +73,11 @@ class Store:
 
     def meta(self) -> dict[str, Any]:
         """Return what holds for the whole store."""
-        return {name: value for name, value in self._engine.read("query/meta")}
+        return dict(self._engine.read("query/meta"))
 
     def sizes(self) -> dict[str, int]:
         """Return how much is in the store."""
-        return {what: count for what, count in self._engine.read("query/sizes")}
+        return dict(self._engine.read("query/sizes"))
 
     def disagreements(self) -> list[tuple[str, int]]:
         """Return what is kept twice and does not agree, with counts."""
@@ -100,13 +100,13 @@ class Store:
 
     def source_ids(self, paths: Iterable[str]) -> dict[str, int]:
         """Return the sources that have these paths."""
-        return {path: source for path, source in self._engine.read("query/paths", paths=list(paths))}
+        return dict(self._engine.read("query/paths", paths=list(paths)))
 
     # Atoms
 
     def taken_keys(self, keys: Iterable[str]) -> dict[str, int]:
         """Return those of the keys that are in use, and their atoms."""
-        return {key: atom for key, atom in self._engine.read("query/keys", keys=list(keys))}
+        return dict(self._engine.read("query/keys", keys=list(keys)))
 
     def show(self, atoms: Iterable[int], sources: Iterable[int] = ()) -> Shown:
         """Return what is shown of these atoms and sources, of one state."""
@@ -155,7 +155,7 @@ class Store:
 
     def source_sizes(self) -> dict[int, int]:
         """Return how many atoms each source has."""
-        return {source: atoms for source, atoms in self._engine.read("query/source_sizes")}
+        return dict(self._engine.read("query/source_sizes"))
 
     def find_names(self, text: str, *, most: int = 20, prefix: bool = False) -> list[tuple[str, str, int]]:
         """Return (kind, name, source) of the names that `text` mentions, best first."""
@@ -210,8 +210,7 @@ class Store:
     def all_postings(self) -> Iterator[tuple[str, bytes]]:
         """Yield (term, data) of the whole index, a segment at a time."""
         for segment, _, _ in self.segments():
-            for term, data in self._engine.read("query/segment_rows", segment=segment):
-                yield term, data
+            yield from ((term, data) for term, data in self._engine.read("query/segment_rows", segment=segment))
 
     def segments(self) -> list[tuple[int, int, int]]:
         """Return the index's segments: number, atoms, postings."""
