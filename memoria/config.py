@@ -228,6 +228,13 @@ def template() -> str:
     return "\n".join(lines) + "\n"
 
 
+def shown(value: Any) -> str:
+    """Return a value as people write it."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def write_whole(path: str, text: str) -> None:
     """Write a file so that it is never half there."""
     draft = f"{path}.{os.getpid()}.new"

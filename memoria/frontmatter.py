@@ -123,6 +123,8 @@ def _handler() -> "YAMLHandler":
                 name = key.value.strip().lower() if isinstance(key, yaml.ScalarNode) else ""
                 if name:
                     found[name] = (_plain(node, budget), key.start_mark.line + 2)
+            if root.value and not found:  # {{title}}: a template that was never filled in
+                raise _UnreadableError("is not a list of `name: value` lines")
             return found
 
     return Handler()
@@ -133,7 +135,8 @@ def _plain(node: Any, budget: list[int]) -> Value:
     if budget[0] < 0:  # aliases that unfold without end
         raise _UnreadableError(f"unfolds into over {MAX_VALUES:,} values")
     if node.id == "scalar":
-        return "" if node.style is None and node.value in _NULLS else " ".join(node.value.split())
+        quoted = node.style in ("'", '"', "|", ">")
+        return "" if not quoted and node.value in _NULLS else " ".join(node.value.split())
     if node.id == "sequence":
         return [_plain(item, budget) for item in node.value]
     return {str(_flat(_plain(key, budget))): _plain(item, budget) for key, item in node.value}

@@ -31,7 +31,7 @@ _RELATION = re.compile(
 
 _CAPITAL = r"[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f]"
 _NAME = re.compile(
-    rf"{_CAPITAL}[\w'’-]*(?:[ \t]+(?:(?:of|the|de|da|do|dos|von|van|der|and|in|la|le|du|al|bin|for|&)[ \t]+){{0,2}}"
+    rf"(?<!\w){_CAPITAL}[\w'’-]*(?:[ \t]+(?:(?:of|the|de|da|do|dos|von|van|der|and|in|la|le|du|al|bin|for|&)[ \t]+){{0,2}}"
     rf"(?:{_CAPITAL}[\w'’-]*|\d+))*"
 )  # fmt: skip
 _SENTENCE_START = frozenset('.!?:;"“(*[>#-|\n')
@@ -118,10 +118,12 @@ def phrases(text: str) -> Iterator[str]:
         before = match.start() - 1
         while before >= 0 and text[before] in " \t":
             before -= 1
+        initial = before < 0 or text[before] in _SENTENCE_START
         if " " in phrase or "\t" in phrase:
             words = phrase.split()
-            while words and words[0].lower() in STOP_WORDS:
+            while words and words[0].lower() in _NOT_NAMES:
                 words = words[1:]
+                initial = False  # what is left does not begin the sentence
             single = len(words) == 1
             phrase = " ".join(words)
         else:
@@ -132,7 +134,7 @@ def phrases(text: str) -> Iterator[str]:
             phrase = phrase.rstrip("'’-")
         if len(phrase) < 3:  # noqa: PLR2004
             continue
-        if single and (before < 0 or text[before] in _SENTENCE_START):
+        if single and initial:
             phrase = "^" + phrase
         if phrase not in seen:
             seen.add(phrase)

@@ -109,7 +109,7 @@ def _analyze(raw: str) -> Iterator[str]:
         return
     word = _CLITIC.sub("", fold(raw).replace("’", "'")).strip("_")[:MAX_TERM_CHARS]
     if word.isalnum():
-        humps = _HUMP.findall(raw) if raw.isascii() and not raw.isupper() else []
+        humps = _HUMP.findall(raw[: len(word)]) if raw.isascii() and not raw.isupper() else []
         # Two capitals make a name (GitHub, JavaScript) and not two words; parseConfig and HttpClientPool are code.
         if len(humps) > _NAME_HUMPS or (len(humps) == _NAME_HUMPS and raw[0].islower() and not raw[-1].isdigit()):
             yield word

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memoria.errors import StoreDamagedError
 from memoria.ingest.note import Surroundings
 from memoria.ingest.prepare import words_of
-from memoria.model import Field, Source, StoredAtom, Words, source_node
+from memoria.model import Field, Source, StoredAtom, Words, source_node, source_of
 from memoria.retrieve.resolve import Resolver
 from memoria.store import Store
 from memoria.store.packing import unpack_ids
@@ -58,6 +58,9 @@ def check_store(store: Store, progress: Progress | None = None) -> Iterator[Find
     meta = store.meta()
     sources = store.sources()
     expected, atoms = _digest_of_atoms(store, sources, progress)
+    placed = sum(source.atoms for source in sources)
+    if placed != atoms:
+        yield Finding("damage", f"the notes should have {placed:,} atoms, and {atoms:,} are there")
     if atoms != meta["atoms"]:
         yield Finding("damage", f"the store counts {meta['atoms']:,} atoms and holds {atoms:,}")
     if expected != _digest_of_index(store):
@@ -88,7 +91,8 @@ def count_unresolved(store: Store, sources: list[Source]) -> int:
     return sum(
         link.kind != "person"
         and "." not in os.path.basename(link.target).removesuffix(".md")
-        and resolver.resolve(link.target, by_number[atom >> 20]) is None
+        and (origin := by_number.get(source_of(atom))) is not None
+        and resolver.resolve(link.target, origin) is None
         for atom, link in store.all_links()
     )
 

@@ -1,7 +1,7 @@
 """memoria config."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -50,7 +50,7 @@ def list_(ctx: typer.Context, as_json: Json = False, quiet: Quiet = False, verbo
             record = {"type": "setting", "schema": "memoria.setting/1", "key": key, "value": values[key]}
             emit(json.dumps({**record, "default": setting.default, "about": setting.about}))
         return
-    rows = [[key, _text(values[key]), setting.about] for key, setting in config.SETTINGS.items()]
+    rows = [[key, config.shown(values[key]), setting.about] for key, setting in config.SETTINGS.items()]
     table([("setting", "cyan"), ("value", ""), ("", "dim")], rows)
 
 
@@ -65,7 +65,7 @@ def get(ctx: typer.Context, key: Key, quiet: Quiet = False, verbose: Verbose = F
     if key not in values:
         config.check(key, None, "config get")
         raise ConfigError(key)
-    emit(_text(values[key]))
+    emit(config.shown(values[key]))
 
 
 @app.command("set")
@@ -84,10 +84,4 @@ def set_(
     """
     session: Session = ctx.obj.hear(quiet=quiet, verbose=verbose)
     stored = config.set_value(session.folder, key, value)
-    session.talk(f"{key} = {_text(stored)}")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return ",".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    session.talk(f"{key} = {config.shown(stored)}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from memoria.model import Atom, Field, Label, Outline, Root, Source, StoredAtom, Words, source_node
 from memoria.store.packing import pack_outline
-from memoria.store.segment import SegmentWriter, TitleTerms
+from memoria.store.segment import SegmentWriter, TitleTerms, lexicon
 from memoria.text import link_name, terms
 
 
@@ -168,12 +168,14 @@ class Batch:
 
     def params(self, segment: int) -> dict[str, Any]:
         """Return the parameters of query/write_batch, without its totals."""
+        postings = self.index.rows(segment)
         return {
             **self.rows,
             "atoms": list(self.atoms.values()),
             "keys": [list(pair) for pair in self._kept_keys.items()],
             "new_keys": [list(pair) for pair in self.new_keys.items()],
-            "postings": self.index.rows(segment),
+            "postings": postings,
+            "lexicon": lexicon(postings),
             "segments": [[segment, self.index.atoms, self.index.postings]] if self.index.atoms else [],
         }
 

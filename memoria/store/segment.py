@@ -13,6 +13,9 @@ from memoria.store.packing import (
 )
 
 
+PostingRow = tuple[int, str, bytes]  # segment, term, data
+
+
 class SegmentWriter:
     """Gathers the postings of a batch."""
 
@@ -67,7 +70,7 @@ class SegmentWriter:
         self.atoms += other.atoms
         self.postings += other.postings
 
-    def rows(self, segment: int) -> list[tuple[int, str, bytes]]:
+    def rows(self, segment: int) -> list[PostingRow]:
         """Return the rows to put, in the order in which the store keeps them."""
         self.pack()
         return [
@@ -82,6 +85,14 @@ class TitleTerms:
     def __init__(self, terms: list[str]) -> None:
         self.counts = Counter(terms)
         self.length = len(terms)
+
+
+def lexicon(rows: Iterable[PostingRow]) -> list[list[object]]:
+    """Return the terms of some rows by segment and first character."""
+    found: dict[tuple[int, str], list[str]] = {}
+    for segment, term, _ in rows:
+        found.setdefault((segment, term[0]), []).append(term)
+    return [[segment, initial, terms] for (segment, initial), terms in found.items()]
 
 
 def merge(rows: Iterable[bytes], dead: set[int]) -> tuple[bytes, int, set[int]]:

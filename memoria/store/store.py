@@ -202,10 +202,9 @@ class Store:
                 found.setdefault(name, []).append(unpack_postings(data))
         return Found(meta["generation"], meta["atoms"], frozenset(unpack_ids(meta["dead"])), found, size)
 
-    def terms_between(self, after: str, before: str) -> list[str]:
-        """Return the index's terms in a stretch of the alphabet."""
-        rows = self._engine.read("query/terms_between", **{"from": after, "to": before})
-        return [row[0] for row in rows]
+    def terms_from(self, initial: str) -> set[str]:
+        """Return the index's terms that begin with a character; some may be left only in dead atoms."""
+        return {term for row in self._engine.read("query/lexicon", initial=initial) for term in row[0]}
 
     def all_postings(self) -> Iterator[tuple[str, bytes]]:
         """Yield (term, data) of the whole index, a segment at a time."""

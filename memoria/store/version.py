@@ -8,7 +8,7 @@ from memoria.errors import StoreError, StoreMissingError, StoreVersionError
 if TYPE_CHECKING:
     from memoria.store.engine import Engine
 
-VERSION = 1
+VERSION = 2
 
 
 def version_of(engine: "Engine") -> int:

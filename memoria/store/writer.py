@@ -9,7 +9,7 @@ from memoria.store.batch import Batch
 from memoria.store.engine import Engine
 from memoria.store.migrate import build, create, migrate
 from memoria.store.packing import pack_ids, unpack_ids, unpack_postings
-from memoria.store.segment import SegmentWriter, merge, to_merge
+from memoria.store.segment import PostingRow, SegmentWriter, lexicon, merge, to_merge
 from memoria.store.store import Store
 from memoria.store.version import VERSION, version_of
 
@@ -90,15 +90,15 @@ class StoreWriter(Store):
             rows: dict[str, list[bytes]] = {}
             for term, _, data in self._engine.read("query/segment_postings", segments=old, terms=chunk):
                 rows.setdefault(term, []).append(data)
-            put = []
+            put: list[PostingRow] = []
             for term in chunk:
                 data, count, some = merge(rows[term], dead)
                 met |= some
                 postings += count
                 if count:
-                    put.append([new, term, data])
+                    put.append((new, term, data))
                     atoms.update(unpack_postings(data)[0])
-            self._engine.write("query/put_postings", postings=put, meta=progress)
+            self._put_postings(put, progress)
         totals = [
             ["dead", b"" if whole else pack_ids(dead - met)],
             ["generation", meta["generation"] + 1],
@@ -109,11 +109,14 @@ class StoreWriter(Store):
         self._engine.write("query/swap_segments", old=[[segment] for segment in old], new=listed, meta=totals)
         self._drop_unlisted(self.meta())
 
+    def _put_postings(self, rows: list[PostingRow], meta: list[list[Any]]) -> None:
+        self._engine.write("query/put_postings", postings=rows, lexicon=lexicon(rows), meta=meta)
+
     def _drop_unlisted(self, meta: dict[str, Any]) -> None:
         for segment in meta.get("merging") or ():
             self._engine.write("query/drop_unlisted", segments=[segment])
         if meta.get("merging"):
-            self._engine.write("query/put_postings", postings=[], meta=[["merging", []]])
+            self._put_postings([], [["merging", []]])
 
     def mend_copies(self) -> None:
         """Derive what is kept twice from its first copy again."""
@@ -131,7 +134,7 @@ class StoreWriter(Store):
             new.append([number, writer.atoms, writer.postings])
             number += 1
             progress = [["next_segment", number], ["merging", [*old, *(segment for segment, _, _ in new)]]]
-            self._engine.write("query/put_postings", postings=rows, meta=progress)
+            self._put_postings(rows, progress)
         totals = [["dead", b""], ["atoms", atoms()], ["generation", meta["generation"] + 1], ["merging", old]]
         self._engine.write("query/swap_segments", old=[[segment] for segment in old], new=new, meta=totals)
         self._drop_unlisted(self.meta())
