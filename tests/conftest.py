@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from memoria.store.writer import StoreWriter
 
 CHECKOUT = Path(__file__).parent.parent
 NOTES = CHECKOUT / "fixtures" / "notes"
+PATIENCE = 300  # seconds: a command that takes longer hangs
 
 # Machines are noisy and CI is short of time: as many examples as find things, without a clock.
 settings.register_profile("memoria", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -50,7 +50,7 @@ class Shell:
         """The command, as this Python runs it."""
         return [sys.executable, "-m", "memoria"]
 
-    def run(self, *args: str, stdin: str | bytes = b"", timeout: float = 120, **env: str) -> Ran:
+    def run(self, *args: str, stdin: str | bytes = b"", **env: str) -> Ran:
         """Run memoria and wait for its end."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
@@ -59,7 +59,7 @@ class Shell:
             capture_output=True,
             cwd=self.folder,
             env={**self.env, **env},
-            timeout=timeout,
+            timeout=PATIENCE,
             check=False,
         )
         return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
@@ -107,6 +107,3 @@ def vault(shell: Shell) -> Shell:
 def store() -> StoreWriter:
     """An empty store in memory: the real engine, in a millisecond."""
     return StoreWriter.in_memory()
-
-
-Runner = Callable[..., Ran]

@@ -32,7 +32,7 @@ def all_commands() -> list[list[str]]:
 
 
 @pytest.mark.parametrize("words", all_commands(), ids=" ".join)
-def test_every_command_has_help_with_an_example_and_quiet_and_verbose(shell: Shell, words: list[str]):
+def test_every_command_has_help_with_an_example_and_quiet_and_verbose(shell: Shell, words: list[str]) -> None:
     text = shell.ok(*words, "--help")
     assert f"  memoria {' '.join(words)}" in text or "cd ~/notes && memoria init" in text
     assert "--quiet" in text
@@ -40,16 +40,16 @@ def test_every_command_has_help_with_an_example_and_quiet_and_verbose(shell: She
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_in_the_readme(name: str):
+def test_every_command_is_in_the_readme(name: str) -> None:
     assert f"`memoria {name}" in (CHECKOUT / "README.md").read_text(encoding="utf-8")
 
 
-def test_version_and_module(shell: Shell):
+def test_version_and_module(shell: Shell) -> None:
     assert shell.ok("--version") == f"memoria {__version__}\n"
     assert "ingest" in shell.run().err + shell.run().out
 
 
-def test_an_unknown_command_is_told(shell: Shell):
+def test_an_unknown_command_is_told(shell: Shell) -> None:
     ran = shell.run("serach", "x")
     assert (ran.code, "serach" in ran.err) == (2, True)
 
@@ -62,7 +62,7 @@ def declared() -> dict[str, Any]:
     return {flag: param for param in parser.params for flag in param.opts}
 
 
-def test_the_quick_lane_knows_only_what_typer_declares():
+def test_the_quick_lane_knows_only_what_typer_declares() -> None:
     params = declared()
     for table, kind in ((quick.FLAGS, bool), (quick.NUMBERS, int), (quick.TEXTS, str), (quick.LISTS, list)):
         for flag, name in table.items():
@@ -75,12 +75,13 @@ def test_the_quick_lane_knows_only_what_typer_declares():
 
 WORDS = st.sampled_from(
     ["harbor", "-", "--", "--json", "--paths", "-0", "-q", "--budget", "-b", "--limit", "-n", "7", "0", "-3", "x=y",
-     "--budget=9", "--tag", "--tag=a", "-n5", "--since", "2025", "--path", "*.md", "--open", "--help", "--bud", "", "-vq"]
+     "--budget=9", "--tag", "--tag=a", "-n5", "--since", "2025", "--path", "*.md", "--open", "--help", "--bud", "",
+     "-vq"]
 )  # fmt: skip
 
 
 @given(st.lists(WORDS, max_size=7))
-def test_what_the_quick_lane_takes_typer_takes_alike(argv: list[str]):
+def test_what_the_quick_lane_takes_typer_takes_alike(argv: list[str]) -> None:
     taken = quick.parse(["search", *argv])
     if taken is None:
         return
@@ -91,13 +92,13 @@ def test_what_the_quick_lane_takes_typer_takes_alike(argv: list[str]):
     assert quickly == {name: list(value) if isinstance(value, tuple) else value for name, value in typed.items()}
 
 
-def test_the_quick_lane_takes_the_brain():
+def test_the_quick_lane_takes_the_brain() -> None:
     assert quick.parse(["--brain", "b", "search", "x", "--json"]) == ("b", {"query": ["x"], "as_json": True})
     assert quick.parse(["status"]) is None
 
 
-def test_both_lanes_have_the_same_defaults():
-    defaults = searching.run.__kwdefaults__
+def test_both_lanes_have_the_same_defaults() -> None:
+    defaults = searching.run.__kwdefaults__ or {}
     for param in declared().values():
         if param.name in defaults:
             assert (param.default or None) == (defaults[param.name] or None)
@@ -106,7 +107,7 @@ def test_both_lanes_have_the_same_defaults():
 HEAVY = ("typer", "rich", "yaml", "pycozo", "platformdirs", "dataclasses", "inspect", "numpy", "pathlib", "sqlite3")
 
 
-def test_a_piped_search_imports_nothing_heavy(vault: Shell):
+def test_a_piped_search_imports_nothing_heavy(vault: Shell) -> None:
     code = (
         "import sys; from memoria.__main__ import main; sys.argv = ['memoria', 'search', 'harbor', '--json']\n"
         "try: main()\nfinally: print(sorted(sys.modules), file=sys.stderr)"
@@ -119,7 +120,7 @@ def test_a_piped_search_imports_nothing_heavy(vault: Shell):
 # Lists
 
 
-def test_sources_tags_and_buckets(vault: Shell):
+def test_sources_tags_and_buckets(vault: Shell) -> None:
     sources = [json.loads(line) for line in vault.ok("sources", "--json").splitlines()]
     assert len(sources) == 40
     assert sources == sorted(sources, key=lambda source: source["path"])
@@ -136,7 +137,7 @@ def test_sources_tags_and_buckets(vault: Shell):
     assert vault.run("tags", "nosuch").code == 1
 
 
-def test_status(vault: Shell):
+def test_status(vault: Shell) -> None:
     status = json.loads(vault.ok("status", "--json"))
     assert (status["sources"], status["segments"], status["writer"]) == (40, 1, "")
     assert status["roots"] == [str(vault.folder / "notes")]
@@ -146,7 +147,7 @@ def test_status(vault: Shell):
 # Forget
 
 
-def test_forget_asks_and_forgets(vault: Shell):
+def test_forget_asks_and_forgets(vault: Shell) -> None:
     ran = vault.run("forget", "journal")
     assert (ran.code, "--yes" in ran.err) == (2, True)
     assert vault.ok("forget", "journal", "--yes") == "forgot 7 notes\n"
@@ -164,7 +165,7 @@ def test_forget_asks_and_forgets(vault: Shell):
 # Doctor
 
 
-def test_the_doctor_finds_damage_and_mends_it(vault: Shell):
+def test_the_doctor_finds_damage_and_mends_it(vault: Shell) -> None:
     assert vault.run("doctor").code == 0
     before = vault.ok("search", "harbor", "--json")
     connection = sqlite3.connect(vault.brain / "brain.db")
@@ -186,7 +187,7 @@ def test_the_doctor_finds_damage_and_mends_it(vault: Shell):
     assert vault.ok("search", "harbor", "--json") == before
 
 
-def test_a_lost_index_is_rebuilt_from_the_atoms(vault: Shell):
+def test_a_lost_index_is_rebuilt_from_the_atoms(vault: Shell) -> None:
     from memoria.store.writer import StoreWriter
 
     before = vault.ok("search", "harbor", "--json")
@@ -201,7 +202,7 @@ def test_a_lost_index_is_rebuilt_from_the_atoms(vault: Shell):
     assert vault.ok("search", "harbor", "--json") == before
 
 
-def test_duplicate_titles_are_advice(shell: Shell):
+def test_duplicate_titles_are_advice(shell: Shell) -> None:
     shell.write("notes/a/x.md", "# Same\none")
     shell.write("notes/b/y.md", "# Same\ntwo")
     shell.ok("ingest", "notes")
@@ -223,7 +224,7 @@ def test_duplicate_titles_are_advice(shell: Shell):
         ("gedit", ["gedit", "a.md"]),
     ],
 )
-def test_editors_open_at_the_line(editor: str, words: list[str]):
+def test_editors_open_at_the_line(editor: str, words: list[str]) -> None:
     assert command(editor, "a.md", 7) == words
 
 
@@ -237,18 +238,18 @@ def test_editors_open_at_the_line(editor: str, words: list[str]):
         ("memoria inge", "ingest"),
     ],
 )
-def test_the_shell_completes_tags_buckets_and_sources(vault: Shell, typed: str, found: str):
+def test_the_shell_completes_tags_buckets_and_sources(vault: Shell, typed: str, found: str) -> None:
     words = len(typed.split()) - 1
     ran = vault.run(_MEMORIA_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(words))
     assert found in ran.out.split()
 
 
-def test_completion_without_a_brain_is_empty_and_silent(shell: Shell):
+def test_completion_without_a_brain_is_empty_and_silent(shell: Shell) -> None:
     ran = shell.run(_MEMORIA_COMPLETE="complete_bash", COMP_WORDS="memoria search x --tag p", COMP_CWORD="4")
     assert (ran.out.strip(), ran.err) == ("", "")
 
 
-def test_init_makes_a_brain_once(shell: Shell):
+def test_init_makes_a_brain_once(shell: Shell) -> None:
     assert shell.ok("init", "here") == f"made a brain in {shell.folder}/here\n"
     assert (shell.folder / "here" / "memoria.toml").exists()
     assert "already" in shell.ok("init", "here")

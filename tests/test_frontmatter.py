@@ -35,7 +35,7 @@ def read(text: str) -> FrontMatter:
         ("tags: '#café'", ("café",)),
     ],
 )  # fmt: skip
-def test_tags_of_every_shape(written: str, tags: tuple[str, ...]):
+def test_tags_of_every_shape(written: str, tags: tuple[str, ...]) -> None:
     assert read(written).tags == tags
 
 
@@ -53,7 +53,7 @@ def test_tags_of_every_shape(written: str, tags: tuple[str, ...]):
         ('title: "a: b # c"', "a: b # c"),
     ],
 )
-def test_a_title_is_what_was_written(written: str, title: str):
+def test_a_title_is_what_was_written(written: str, title: str) -> None:
     assert read(written).title == title
 
 
@@ -79,7 +79,7 @@ def test_a_title_is_what_was_written(written: str, title: str):
         ("date:", None),
     ],
 )
-def test_dates_of_every_shape_and_never_from_the_future(written: str, day: str | None):
+def test_dates_of_every_shape_and_never_from_the_future(written: str, day: str | None) -> None:
     assert read(written).date == day
 
 
@@ -96,18 +96,18 @@ def test_dates_of_every_shape_and_never_from_the_future(written: str, day: str |
         ("2026-02.md", None),
     ],
 )
-def test_dates_in_names(name: str, day: str | None):
+def test_dates_in_names(name: str, day: str | None) -> None:
     assert day_in(name, TODAY) == day
 
 
-def test_aliases_and_buckets():
+def test_aliases_and_buckets() -> None:
     found = read("aliases: [NYC, 'Big Apple']\nbuckets: [Work, Side Projects]\nbucket: home")
     assert found.aliases == ("NYC", "Big Apple")
     assert found.buckets == ("home", "work", "side-projects")
     assert read("aliases: New York").aliases == ("New York",)
 
 
-def test_other_values_are_fields_with_their_lines():
+def test_other_values_are_fields_with_their_lines() -> None:
     found = read("title: x\nstatus: active\npeople: [Ana, Ben]\nrelationships:\n  - {to: Ana, attitude: 4}\nempty:")
     assert [(field.name, field.value, field.line) for field in found.fields] == [
         ("status", "active", 3),
@@ -129,27 +129,27 @@ def test_other_values_are_fields_with_their_lines():
         "x: !!python/object/apply:os.system ['true']\n\ty",
     ],
 )
-def test_what_is_not_front_matter_is_told_and_left_out(written: str):
+def test_what_is_not_front_matter_is_told_and_left_out(written: str) -> None:
     found = read(written)
     assert found.warning
     assert "\n" not in found.warning
     assert found._replace(warning="") == FrontMatter()
 
 
-def test_a_tag_of_yaml_builds_nothing(tmp_path: object):
+def test_a_tag_of_yaml_builds_nothing(tmp_path: object) -> None:
     found = read(f"x: !!python/object/apply:os.mkdir ['{tmp_path}/made']")
     assert not found.warning
     assert not __import__("os").path.exists(f"{tmp_path}/made")
 
 
-def test_a_bomb_of_aliases_does_not_go_off():
+def test_a_bomb_of_aliases_does_not_go_off() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)
     )
     assert "unfolds" in read(bomb).warning
 
 
-def test_nesting_without_end_is_told():
+def test_nesting_without_end_is_told() -> None:
     assert read("a: " + "[" * 5_000).warning
 
 
@@ -166,12 +166,12 @@ def test_nesting_without_end_is_told():
         ("", [], 0),
     ],
 )
-def test_where_front_matter_ends(text: str, lines: list[str], body: int):
+def test_where_front_matter_ends(text: str, lines: list[str], body: int) -> None:
     assert split(text.split("\n")) == (lines, body)
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_read_or_told(text: str):
+def test_any_text_is_read_or_told(text: str) -> None:
     found = parse(text.split("\n"), TODAY)
     assert "\n" not in found.warning
     assert all(tag == tag.lower() for tag in found.tags)
@@ -188,7 +188,7 @@ def test_any_text_is_read_or_told(text: str):
         ),
     )
 )
-def test_every_value_that_yaml_can_write_copes(values: dict[str, object]):
+def test_every_value_that_yaml_can_write_copes(values: dict[str, object]) -> None:
     import yaml
 
     found = read(yaml.safe_dump(values, allow_unicode=True))

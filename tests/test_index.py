@@ -38,55 +38,55 @@ class Brains(RuleBasedStateMachine):
     """Edits, moves and removes notes, merges, and compares with brute force after every step."""
 
     @initialize()
-    def begin(self):
+    def begin(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.store = StoreWriter.in_memory()
         self.settings = config.load(str(self.folder))
         (self.folder / "a.md").write_text("harbor boat", encoding="utf-8")
 
-    def teardown(self):
+    def teardown(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def ingest(self):
+    def ingest(self) -> None:
         report = ingest_files(self.store, [str(self.folder)], Given(), self.settings, now=time.time(), force=True)
         assert not report.failed
 
     @rule(name=NAMES, head=HEADS, body=BODIES)
-    def write(self, name: str, head: str, body: str):
+    def write(self, name: str, head: str, body: str) -> None:
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(head + body, encoding="utf-8")
         self.ingest()
 
     @rule(name=NAMES, line=SENTENCES)
-    def add_a_line_on_top(self, name: str, line: str):
+    def add_a_line_on_top(self, name: str, line: str) -> None:
         path = self.folder / name
         if path.exists():
             path.write_text(line + "\n\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
             self.ingest()
 
     @rule(name=NAMES)
-    def remove(self, name: str):
+    def remove(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)
         self.ingest()
 
     @rule(name=NAMES, other=NAMES)
-    def move(self, name: str, other: str):
+    def move(self, name: str, other: str) -> None:
         if (self.folder / name).exists():
             (self.folder / other).parent.mkdir(exist_ok=True)
             os.replace(self.folder / name, self.folder / other)
             self.ingest()
 
     @rule(everything=st.booleans())
-    def merge(self, everything: bool):
+    def merge(self, everything: bool) -> None:
         self.store.merge_segments(everything=everything)
 
     @rule()
-    def rebuild(self):
+    def rebuild(self) -> None:
         upkeep.rebuild(self.store)
 
     @invariant()
-    def answers_equal_brute_force(self):
+    def answers_equal_brute_force(self) -> None:
         docs = documents(self.store)
         for query in ("harbor", "boat tide plan", "cafe 猫", "node.js parse_config wrote", "21 January 2025", "sub x"):
             expected = bm25(docs, query)
@@ -95,11 +95,11 @@ class Brains(RuleBasedStateMachine):
             assert all(abs(found[atom] - value) < 1e-9 for atom, value in expected.items())
 
     @invariant()
-    def the_doctor_finds_nothing(self):
+    def the_doctor_finds_nothing(self) -> None:
         assert list(upkeep.check_store(self.store)) == []
 
     @invariant()
-    def ranks_are_in_order_and_explained(self):
+    def ranks_are_in_order_and_explained(self) -> None:
         answer = search(self.store, "boat tide plan", Filters(), Bm25(), budget=None, limit=50)
         places = [(-hit.score, hit.path, hit.line) for hit in answer.hits]
         assert places == sorted(places)
@@ -111,7 +111,7 @@ TestBrains = Brains.TestCase
 TestBrains.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
 
 
-def test_a_thousand_small_ingests_leave_few_segments():
+def test_a_thousand_small_ingests_leave_few_segments() -> None:
     sizes: list[tuple[int, int]] = []
     for number in range(1_000):
         sizes.append((number, 3))
@@ -122,12 +122,12 @@ def test_a_thousand_small_ingests_leave_few_segments():
     assert sum(atoms for _, atoms in sizes) == 3_000
 
 
-def test_a_brain_that_is_mostly_dead_is_rewritten():
+def test_a_brain_that_is_mostly_dead_is_rewritten() -> None:
     assert to_merge([(1, 10_000)], 1_500) == []
     assert to_merge([(1, 10_000)], 2_500) == [1]
 
 
-def test_a_merge_in_the_store_keeps_the_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_merge_in_the_store_keeps_the_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(segment_module, "FANOUT", 4)
     store = StoreWriter.in_memory()
     settings_ = config.load(str(tmp_path))
@@ -141,13 +141,13 @@ def test_a_merge_in_the_store_keeps_the_answers(monkeypatch: pytest.MonkeyPatch,
     assert score(store, Query.parse("tide boat1 changed"), Filters(), Bm25()).scores == pytest.approx(expected)
 
 
-def test_postings_survive_packing():
+def test_postings_survive_packing() -> None:
     ids, shapes = [1, 5, 2**52], [0, 7, 2**32 - 1]
     unpacked = unpack_postings(pack_postings(ids, shapes))
     assert [list(column) for column in unpacked] == [ids, shapes]
 
 
-def test_counts_that_do_not_fit_count_as_the_largest_that_does():
+def test_counts_that_do_not_fit_count_as_the_largest_that_does() -> None:
     writer = SegmentWriter()
     writer.add(1, {"a": 9_999}, 99_999, TitleTerms(["a"] * 400), [])
     ((_, _, data),) = writer.rows(1)
@@ -155,14 +155,14 @@ def test_counts_that_do_not_fit_count_as_the_largest_that_does():
     assert Saturation(Bm25())[shape] == pytest.approx(Bm25().saturation(255 + 2 * 15, 4095 + 2 * 255))
 
 
-def test_merging_drops_the_dead_and_keeps_the_order():
+def test_merging_drops_the_dead_and_keeps_the_order() -> None:
     rows = [pack_postings([5, 9], [50, 90]), pack_postings([1, 7], [10, 70])]
     data, count, met = merge(rows, {9, 100})
     assert (count, met) == (3, {9})
     assert [list(column) for column in unpack_postings(data)] == [[1, 5, 7], [10, 50, 70]]
 
 
-def test_the_formulas_by_hand():
+def test_the_formulas_by_hand() -> None:
     assert idf(10, 1) == pytest.approx(1.992430164690206)
     assert idf(10, 10) > 0
     plain = Bm25()

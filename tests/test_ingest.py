@@ -74,7 +74,7 @@ def three(first: str = "One", second: str = "Two", third: str = "Three") -> str:
 # Keys
 
 
-def test_a_key_survives_an_edit_above_and_an_edit_inside(notes: Notes):
+def test_a_key_survives_an_edit_above_and_an_edit_inside(notes: Notes) -> None:
     notes.write("a.md", three())
     notes.ingest()
     before = notes.keys("a.md")
@@ -86,14 +86,14 @@ def test_a_key_survives_an_edit_above_and_an_edit_inside(notes: Notes):
     assert after[0] not in before
 
 
-def test_unchanged_atoms_of_a_changed_note_keep_their_rows(notes: Notes):
+def test_unchanged_atoms_of_a_changed_note_keep_their_rows(notes: Notes) -> None:
     notes.write("a.md", three())
     notes.ingest()
     notes.write("a.md", LONG.format("Zero") + "\n\n" + three())
     assert notes.ingest().atoms == 1
 
 
-def test_a_key_survives_a_rename_and_a_move_to_another_folder(notes: Notes):
+def test_a_key_survives_a_rename_and_a_move_to_another_folder(notes: Notes) -> None:
     path = notes.write("a.md", three())
     notes.ingest()
     before = notes.keys("a.md")
@@ -103,7 +103,7 @@ def test_a_key_survives_a_rename_and_a_move_to_another_folder(notes: Notes):
     assert notes.keys("sub/b.md") == before
 
 
-def test_a_vault_that_moved_keeps_its_keys(notes: Notes):
+def test_a_vault_that_moved_keeps_its_keys(notes: Notes) -> None:
     notes.write("old/a.md", three())
     notes.write("old/b.md", three("Other"))
     notes.ingest("old")
@@ -114,7 +114,9 @@ def test_a_vault_that_moved_keeps_its_keys(notes: Notes):
     assert len(notes.store.sources()) == 2
 
 
-def test_the_same_vault_has_the_same_keys_in_every_brain(notes: Notes, tmp_path_factory: pytest.TempPathFactory):
+def test_the_same_vault_has_the_same_keys_in_every_brain(
+    notes: Notes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     other = Notes(tmp_path_factory.mktemp("elsewhere"))
     for brain in (notes, other):
         brain.write("x/a.md", three())
@@ -122,7 +124,7 @@ def test_the_same_vault_has_the_same_keys_in_every_brain(notes: Notes, tmp_path_
     assert notes.keys("x/a.md") == other.keys("x/a.md")
 
 
-def test_the_same_note_in_two_roots_has_different_keys(notes: Notes):
+def test_the_same_note_in_two_roots_has_different_keys(notes: Notes) -> None:
     notes.write("one/a.md", three())
     notes.write("two/a.md", three())
     notes.ingest("one")
@@ -133,14 +135,14 @@ def test_the_same_note_in_two_roots_has_different_keys(notes: Notes):
     assert not set(both.keys("one/a.md")) & set(both.keys("two/a.md"))
 
 
-def test_equal_passages_of_a_note_have_different_keys(notes: Notes):
+def test_equal_passages_of_a_note_have_different_keys(notes: Notes) -> None:
     notes.write("a.md", three("Same", "Same", "Same"))
     notes.ingest()
     assert len(set(notes.keys("a.md"))) == 3
 
 
 @given(st.lists(st.integers(0, 5), max_size=8), st.lists(st.integers(0, 5), max_size=8))
-def test_passages_that_stay_keep_their_keys_whatever_else_changes(before: list[int], after: list[int]):
+def test_passages_that_stay_keep_their_keys_whatever_else_changes(before: list[int], after: list[int]) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -159,7 +161,7 @@ def test_passages_that_stay_keep_their_keys_whatever_else_changes(before: list[i
 # What has to be done
 
 
-def test_nothing_changed_nothing_done(notes: Notes):
+def test_nothing_changed_nothing_done(notes: Notes) -> None:
     notes.write("a.md", "text")
     notes.ingest()
     generation = notes.store.meta()["generation"]
@@ -167,7 +169,7 @@ def test_nothing_changed_nothing_done(notes: Notes):
     assert notes.store.meta()["generation"] == generation
 
 
-def test_a_touched_note_is_not_parsed_again(notes: Notes):
+def test_a_touched_note_is_not_parsed_again(notes: Notes) -> None:
     path = notes.write("a.md", "text")
     notes.ingest()
     os.utime(path, (1, 1))
@@ -176,7 +178,7 @@ def test_a_touched_note_is_not_parsed_again(notes: Notes):
     assert notes.store.sources()[0].mtime == 1_000_000_000
 
 
-def test_a_vanished_note_is_removed_with_all_that_hung_on_it(notes: Notes):
+def test_a_vanished_note_is_removed_with_all_that_hung_on_it(notes: Notes) -> None:
     path = notes.write("a.md", "---\ntags: [gone]\nstatus: x\n---\n[[Other]] #inline @ana")
     notes.write("b.md", "stays")
     notes.ingest()
@@ -190,7 +192,7 @@ def test_a_vanished_note_is_removed_with_all_that_hung_on_it(notes: Notes):
     assert notes.store.meta()["atoms"] == 1
 
 
-def test_the_order_of_ingest_does_not_show(notes: Notes, tmp_path_factory: pytest.TempPathFactory):
+def test_the_order_of_ingest_does_not_show(notes: Notes, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = Notes(tmp_path_factory.mktemp("other"))
     for name in ("a.md", "b.md", "c.md"):
         notes.write(name, f"about {name}")
@@ -202,7 +204,7 @@ def test_the_order_of_ingest_does_not_show(notes: Notes, tmp_path_factory: pytes
     assert [notes.keys(name) for name in notes.names()] == [other.keys(name) for name in other.names()]
 
 
-def test_a_dry_run_says_and_changes_nothing(notes: Notes):
+def test_a_dry_run_says_and_changes_nothing(notes: Notes) -> None:
     notes.write("a.md", "text")
     report = notes.ingest(dry_run=True)
     assert (report.new, report.atoms) == (1, 1)
@@ -213,7 +215,7 @@ def test_a_dry_run_says_and_changes_nothing(notes: Notes):
 # Roots, labels, identity
 
 
-def test_a_file_belongs_to_the_root_that_holds_it(notes: Notes):
+def test_a_file_belongs_to_the_root_that_holds_it(notes: Notes) -> None:
     notes.write("notes/work/a.md", "text")
     notes.ingest("notes", given=Given("mine", ("given",)))
     notes.write("notes/work/a.md", "other text")
@@ -223,7 +225,7 @@ def test_a_file_belongs_to_the_root_that_holds_it(notes: Notes):
     assert notes.labels("notes/work/a.md") == {"bucket:mine:ingest", "tag:given:ingest"}
 
 
-def test_a_file_that_came_first_joins_the_root_that_comes_later(notes: Notes):
+def test_a_file_that_came_first_joins_the_root_that_comes_later(notes: Notes) -> None:
     notes.write("notes/work/a.md", "text")
     notes.ingest("notes/work/a.md")
     assert notes.names() == ["a.md"]
@@ -233,7 +235,7 @@ def test_a_file_that_came_first_joins_the_root_that_comes_later(notes: Notes):
     assert notes.labels("notes/work/a.md") == {"bucket:work:ingest"}
 
 
-def test_the_bucket_is_given_or_written_or_the_first_folder_or_inbox(notes: Notes):
+def test_the_bucket_is_given_or_written_or_the_first_folder_or_inbox(notes: Notes) -> None:
     notes.write("a.md", "text")
     notes.write("Side Projects/b.md", "text")
     notes.write("deep/er/c.md", "---\nbuckets: [x, y]\n---\ntext")
@@ -245,7 +247,7 @@ def test_the_bucket_is_given_or_written_or_the_first_folder_or_inbox(notes: Note
     assert notes.labels("deep/er/c.md") == {"bucket:all:ingest"}
 
 
-def test_labels_given_once_are_remembered(notes: Notes):
+def test_labels_given_once_are_remembered(notes: Notes) -> None:
     notes.write("a.md", "text")
     notes.ingest(given=Given("work", ("t",)))
     notes.write("b.md", "text two")
@@ -253,7 +255,7 @@ def test_labels_given_once_are_remembered(notes: Notes):
     assert notes.labels("a.md") == notes.labels("b.md") == {"bucket:work:ingest", "tag:t:ingest"}
 
 
-def test_labels_given_to_a_file_stay_with_it(notes: Notes):
+def test_labels_given_to_a_file_stay_with_it(notes: Notes) -> None:
     notes.write("a.md", "text")
     notes.ingest()
     notes.ingest("a.md", given=Given("", ("special",)))
@@ -261,7 +263,7 @@ def test_labels_given_to_a_file_stay_with_it(notes: Notes):
     assert notes.labels("a.md") == {"bucket:inbox:ingest", "tag:special:ingest"}
 
 
-def test_without_a_path_everything_known_is_ingested_again(notes: Notes):
+def test_without_a_path_everything_known_is_ingested_again(notes: Notes) -> None:
     notes.write("one/a.md", "a")
     notes.write("two/b.md", "b")
     notes.write("three/c.md", "c")
@@ -276,7 +278,7 @@ def test_without_a_path_everything_known_is_ingested_again(notes: Notes):
 # Accidents
 
 
-def test_a_missing_root_is_refused(notes: Notes):
+def test_a_missing_root_is_refused(notes: Notes) -> None:
     notes.write("vault/a.md", "text")
     notes.ingest("vault")
     shutil.rmtree(notes.folder / "vault")
@@ -289,7 +291,7 @@ def test_a_missing_root_is_refused(notes: Notes):
     assert notes.store.roots() == []
 
 
-def test_a_mass_vanish_is_refused_and_a_small_one_is_not(notes: Notes):
+def test_a_mass_vanish_is_refused_and_a_small_one_is_not(notes: Notes) -> None:
     for number in range(50):
         notes.write(f"{number}.md", f"text {number}")
     notes.ingest()
@@ -304,7 +306,7 @@ def test_a_mass_vanish_is_refused_and_a_small_one_is_not(notes: Notes):
     assert notes.ingest(force=True).removed == 25
 
 
-def test_a_folder_that_can_not_be_listed_is_not_taken_for_gone(notes: Notes, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_that_can_not_be_listed_is_not_taken_for_gone(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
     notes.write("ok/a.md", "a")
     notes.write("locked/b.md", "b")
     notes.ingest()
@@ -324,7 +326,7 @@ def test_a_folder_that_can_not_be_listed_is_not_taken_for_gone(notes: Notes, mon
 # What counts as a note
 
 
-def test_only_notes_are_read(notes: Notes):
+def test_only_notes_are_read(notes: Notes) -> None:
     for name in ("a.md", "b.markdown", "c.txt", "d.MD", "e.py", ".hidden.md", ".obsidian/f.md", ".trash/g.md"):
         notes.write(name, f"text of {name}")
     notes.write(f"mirror/{MIRROR_MARKER}", "")
@@ -333,7 +335,7 @@ def test_only_notes_are_read(notes: Notes):
     assert sorted(notes.names()) == ["a.md", "b.markdown", "c.txt", "d.MD"]
 
 
-def test_ignore_files_are_honoured(notes: Notes):
+def test_ignore_files_are_honoured(notes: Notes) -> None:
     notes.write(".gitignore", "drafts/\n*.tmp.md\n!keep.tmp.md\n")
     notes.write("sub/.memoriaignore", "secret.md\n/top.md\n")
     for name in ("a.md", "drafts/b.md", "x.tmp.md", "keep.tmp.md", "sub/secret.md", "sub/top.md", "sub/in/top.md"):
@@ -345,7 +347,7 @@ def test_ignore_files_are_honoured(notes: Notes):
     assert other.names() == ["in/top.md"]
 
 
-def test_a_folder_that_git_ignores_is_read_when_it_is_asked_for(notes: Notes):
+def test_a_folder_that_git_ignores_is_read_when_it_is_asked_for(notes: Notes) -> None:
     (notes.folder / ".git").mkdir()
     notes.write(".gitignore", "private/\n")
     notes.write("private/a.md", "text")
@@ -353,7 +355,7 @@ def test_a_folder_that_git_ignores_is_read_when_it_is_asked_for(notes: Notes):
     assert notes.names() == ["a.md"]
 
 
-def test_a_glob_chooses_other_files_and_is_remembered(notes: Notes):
+def test_a_glob_chooses_other_files_and_is_remembered(notes: Notes) -> None:
     notes.write("a.org", "text")
     notes.write("b.md", "text b")
     notes.ingest(given=Given(globs=("*.org",)))
@@ -363,7 +365,7 @@ def test_a_glob_chooses_other_files_and_is_remembered(notes: Notes):
     assert notes.names() == ["a.org", "c.org"]
 
 
-def test_links_out_of_the_root_are_not_followed(notes: Notes, tmp_path_factory: pytest.TempPathFactory):
+def test_links_out_of_the_root_are_not_followed(notes: Notes, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "secret.md").write_text("secret", encoding="utf-8")
     notes.write("a.md", "text")
@@ -378,7 +380,7 @@ def test_links_out_of_the_root_are_not_followed(notes: Notes, tmp_path_factory: 
 # Through the command line
 
 
-def test_notes_are_read_and_never_written(shell: Shell):
+def test_notes_are_read_and_never_written(shell: Shell) -> None:
     folder = shell.folder / "notes"
     shutil.copytree(NOTES, folder)
 
@@ -399,7 +401,7 @@ def test_notes_are_read_and_never_written(shell: Shell):
     assert picture() == before
 
 
-def test_the_summary_counts(shell: Shell):
+def test_the_summary_counts(shell: Shell) -> None:
     shell.write("notes/a.md", "alpha")
     shell.write("notes/b.md", "---\nbroken: [\n---\nbeta")
     ran = shell.run("ingest", "notes", "--json")
@@ -414,7 +416,7 @@ def test_the_summary_counts(shell: Shell):
     assert shell.ok("search", "beta", "--paths").strip().endswith("b.md")
 
 
-def test_stdin_by_name_replaces_appends_and_by_content_is_the_same(shell: Shell):
+def test_stdin_by_name_replaces_appends_and_by_content_is_the_same(shell: Shell) -> None:
     shell.ok("ingest", "-", "--source", "log", "--tag", "git", stdin="first entry")
     assert "1 skipped" in shell.ok("ingest", "-", "--source", "log", "--tag", "git", stdin="first entry")
     shell.ok("ingest", "-", "--source", "log", "--append", stdin="second entry")
@@ -430,7 +432,7 @@ def test_stdin_by_name_replaces_appends_and_by_content_is_the_same(shell: Shell)
     assert len(shell.ok("sources").splitlines()) == 2
 
 
-def test_jsonl_takes_a_note_a_line_and_tells_which_are_bad(shell: Shell):
+def test_jsonl_takes_a_note_a_line_and_tells_which_are_bad(shell: Shell) -> None:
     lines = [
         {"text": "# Alpha\nfirst", "source": "one", "bucket": "Work", "tags": ["A b"], "date": "2025-01-02"},
         {"text": "second", "title": "Beta"},
@@ -450,7 +452,7 @@ def test_jsonl_takes_a_note_a_line_and_tells_which_are_bad(shell: Shell):
     assert json.loads(shell.ok("search", "second", "--json"))["title"] == "Beta"
 
 
-def test_paths_come_from_a_list(shell: Shell):
+def test_paths_come_from_a_list(shell: Shell) -> None:
     a, b = shell.write("x/a b.md", "alpha"), shell.write("x/b\nc.md", "beta")
     shell.ok("ingest", "--files-from", "-", "-0", stdin=f"{a}\0{b}\0")
     assert len(shell.ok("sources").splitlines()) == 2
@@ -470,14 +472,14 @@ def test_paths_come_from_a_list(shell: Shell):
         ("ingest", "--nonsense"),
     ],
 )
-def test_bad_usage_is_told_in_a_sentence(shell: Shell, args: tuple[str, ...]):
+def test_bad_usage_is_told_in_a_sentence(shell: Shell, args: tuple[str, ...]) -> None:
     ran = shell.run(*args, stdin="text")
     assert ran.code == 2
     assert ran.err.strip()
     assert "Traceback" not in ran.err
 
 
-def test_a_missing_path_beside_a_good_one_is_part_of_the_work(shell: Shell):
+def test_a_missing_path_beside_a_good_one_is_part_of_the_work(shell: Shell) -> None:
     shell.write("a.md", "alpha")
     ran = shell.run("ingest", "a.md", "missing.md")
     assert ran.code == 1
@@ -485,6 +487,6 @@ def test_a_missing_path_beside_a_good_one_is_part_of_the_work(shell: Shell):
     assert "1 new" in ran.out
 
 
-def test_no_mirror_is_accepted(shell: Shell):
+def test_no_mirror_is_accepted(shell: Shell) -> None:
     shell.write("a.md", "alpha")
     shell.ok("ingest", "a.md", "--no-mirror")

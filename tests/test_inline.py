@@ -27,7 +27,7 @@ from memoria.model import Field, Link
         ("#kebab-case_and_snake.", ["kebab-case_and_snake"]),
     ],
 )  # fmt: skip
-def test_tags_by_obsidians_rules(text: str, found: list[str]):
+def test_tags_by_obsidians_rules(text: str, found: list[str]) -> None:
     assert list(tags(masked(text))) == found
 
 
@@ -48,7 +48,7 @@ def test_tags_by_obsidians_rules(text: str, found: list[str]):
         ("`[[code]]` `@me`", []),
     ],
 )  # fmt: skip
-def test_links_relations_and_persons(text: str, found: list[Link]):
+def test_links_relations_and_persons(text: str, found: list[Link]) -> None:
     assert list(links(masked(text))) == found
 
 
@@ -66,7 +66,7 @@ def test_links_relations_and_persons(text: str, found: list[Link]):
         ("- [x] done\n- [ ] open", []),
     ],
 )
-def test_fields_and_observations(text: str, found: list[Field]):
+def test_fields_and_observations(text: str, found: list[Field]) -> None:
     assert list(fields(masked(text))) == found
 
 
@@ -80,12 +80,12 @@ def test_fields_and_observations(text: str, found: list[Field]):
         ("no names here", []),
     ],
 )
-def test_capitalised_names(text: str, found: list[str]):
+def test_capitalised_names(text: str, found: list[str]) -> None:
     assert list(phrases(text)) == found
 
 
 @given(st.text(max_size=300) | st.text("#[]()!@:`|^ -a1é\n", max_size=120))
-def test_any_text_is_read(text: str):
+def test_any_text_is_read(text: str) -> None:
     plain = masked(text)
     assert len(plain) == len(text)
     assert plain.count("\n") == text.count("\n")

@@ -21,18 +21,18 @@ def dialogues() -> list[tuple[str, str]]:
     return found
 
 
-def test_the_readme_has_examples():
+def test_the_readme_has_examples() -> None:
     assert len(dialogues()) >= 5
 
 
-def test_the_examples_print_what_the_readme_says(shell: Shell):
+def test_the_examples_print_what_the_readme_says(shell: Shell) -> None:
     shutil.copytree(NOTES, shell.folder / "notes")
     bin_ = shell.folder / "bin"
     bin_.mkdir()
     (bin_ / "memoria").write_text(f'#!/bin/sh\nexec {" ".join(shell.command)} "$@"\n', encoding="utf-8")
     (bin_ / "memoria").chmod(0o755)
     if not shutil.which("jq"):  # the examples use of jq only what this does
-        script = "import json, sys\nfor line in sys.stdin:\n    hit = json.loads(line)\n    print(f\"{hit['relpath']}:{hit['line']}\")\n"
+        script = "import json, sys\nfor hit in map(json.loads, sys.stdin):\n    print(hit['relpath'], hit['line'], sep=':')\n"
         (bin_ / "jq").write_text(f"#!{shell.command[0]}\n{script}", encoding="utf-8")
         (bin_ / "jq").chmod(0o755)
     env = {**shell.env, "PATH": f"{bin_}:{shell.env['PATH']}"}
@@ -52,11 +52,11 @@ def normal(text: str) -> str:
 @pytest.mark.parametrize(
     "path", sorted(set(re.findall(r"\]\((?!https?:)([^)#]+)\)", re.sub(r"`[^`\n]*`", "", README))))
 )
-def test_the_readme_links_to_what_is_there(path: str):
+def test_the_readme_links_to_what_is_there(path: str) -> None:
     assert (CHECKOUT / path).exists()
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"(?:`|    )make ([a-z]+)\b", README))))
-def test_the_readme_names_targets_that_the_makefile_has(target: str):
+def test_the_readme_names_targets_that_the_makefile_has(target: str) -> None:
     makefile = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
     assert re.search(rf"^{target}:", makefile, re.MULTILINE)

@@ -1,6 +1,7 @@
 """From what a person or a link writes to what the store knows."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -51,12 +52,12 @@ RESOLVER = Resolver(NOTES)
         ("", 1, None),
     ],
 )
-def test_links_resolve(target: str, origin: int, found: int | None):
+def test_links_resolve(target: str, origin: int, found: int | None) -> None:
     resolved = RESOLVER.resolve(target, NOTES[origin - 1])
     assert (resolved.id if resolved else None) == found
 
 
-def test_a_link_resolves_when_its_note_appears(shell: Shell):
+def test_a_link_resolves_when_its_note_appears(shell: Shell) -> None:
     shell.write("notes/a.md", "see [[Later]]")
     shell.ok("ingest", "notes")
     (link,) = json.loads(shell.ok("show", "notes/a.md", "--json"))["links"]
@@ -68,7 +69,7 @@ def test_a_link_resolves_when_its_note_appears(shell: Shell):
     assert link["path"].endswith("sub/later.md")
 
 
-def test_show_takes_a_key_its_beginning_a_path_a_title_or_an_alias(vault: Shell):
+def test_show_takes_a_key_its_beginning_a_path_a_title_or_an_alias(vault: Shell) -> None:
     atoms = [json.loads(line) for line in vault.ok("show", "projects/harbor.md", "--json").splitlines()]
     key = atoms[1]["key"]
     assert json.loads(vault.ok("show", key, "--json"))["content"] == atoms[1]["content"]
@@ -81,12 +82,12 @@ def test_show_takes_a_key_its_beginning_a_path_a_title_or_an_alias(vault: Shell)
     assert all(atom["content"] in around for atom in atoms[:3])
 
 
-def test_an_ambiguous_beginning_is_listed(shell: Shell):
+def test_an_ambiguous_beginning_is_listed(shell: Shell) -> None:
     for number in range(400):
         shell.write(f"notes/{number}.md", f"note number {number}")
     shell.ok("ingest", "notes")
     keys = sorted(json.loads(line)["key"] for line in shell.ok("search", "note", "-n", "400", "--json").splitlines())
-    prefix = next((a[:4] for a, b in zip(keys, keys[1:], strict=False) if a[:4] == b[:4]), None)
+    prefix = next((a[:4] for a, b in pairwise(keys) if a[:4] == b[:4]), None)
     if prefix is None:
         pytest.skip("no two keys begin alike")
     ran = shell.run("show", prefix)
@@ -95,7 +96,7 @@ def test_an_ambiguous_beginning_is_listed(shell: Shell):
     assert "note number" in ran.err
 
 
-def test_an_unknown_name_is_told_with_near_ones(vault: Shell):
+def test_an_unknown_name_is_told_with_near_ones(vault: Shell) -> None:
     ran = vault.run("show", "Harbor plans")
     assert ran.code == 1
     assert "nothing is called 'Harbor plans'" in ran.err

@@ -36,14 +36,14 @@ def found(shell: Shell, *args: str) -> list[object]:
 @pytest.mark.parametrize(
     "word", ["café", "cafe", "你好", "node.js", "C++", ".org", "parse_config", "parseConfig", "ORACLE", "don't"]
 )
-def test_a_word_finds_the_note_that_has_it(shell: Shell, word: str):
+def test_a_word_finds_the_note_that_has_it(shell: Shell, word: str) -> None:
     shell.write("notes/a.md", "café 你好世界 node.js C++ .org parse_config parseConfig ORACLE don't")
     shell.write("notes/b.md", "nothing of the kind")
     shell.ok("ingest", "notes")
     assert found(shell, "--", word) == ["a.md"]
 
 
-def test_a_passage_is_found_by_title_heading_tag_bucket_field_and_date(shell: Shell):
+def test_a_passage_is_found_by_title_heading_tag_bucket_field_and_date(shell: Shell) -> None:
     shell.write(
         "notes/area/x.md",
         "---\ntitle: Zebra\ntags: [quagga]\nowner: Ines\ndate: 2025-03-14\n---\n## Okapi\n\ntext #eland",
@@ -54,7 +54,7 @@ def test_a_passage_is_found_by_title_heading_tag_bucket_field_and_date(shell: Sh
     assert found(shell, "giraffe") == []
 
 
-def test_the_rarer_word_weighs_more(shell: Shell):
+def test_the_rarer_word_weighs_more(shell: Shell) -> None:
     for name in ("a", "b", "c", "d"):
         shell.write(f"notes/{name}.md", "boat boat boat")
     shell.write("notes/e.md", "boat tide")
@@ -62,7 +62,7 @@ def test_the_rarer_word_weighs_more(shell: Shell):
     assert found(shell, "boat", "tide")[0] == "e.md"
 
 
-def test_equal_hits_are_ordered_by_path_and_line_whatever_the_order_of_ingest(shell: Shell):
+def test_equal_hits_are_ordered_by_path_and_line_whatever_the_order_of_ingest(shell: Shell) -> None:
     for name in ("c.md", "a.md", "b.md"):
         shell.write(f"notes/{name}", "same words here")
     for name in ("b.md", "c.md", "a.md"):
@@ -73,7 +73,7 @@ def test_equal_hits_are_ordered_by_path_and_line_whatever_the_order_of_ingest(sh
 # Limits
 
 
-def test_the_budget_is_never_exceeded_and_a_limit_alone_lifts_it(vault: Shell):
+def test_the_budget_is_never_exceeded_and_a_limit_alone_lifts_it(vault: Shell) -> None:
     for budget in (1, 50, 400, 2_000):
         assert sum(len(str(hit["content"])) for hit in hits(vault, "harbor", "--budget", str(budget))) <= budget
     assert len(hits(vault, "the harbor and ines", "--limit", "30")) == 30
@@ -86,7 +86,7 @@ def test_the_budget_is_never_exceeded_and_a_limit_alone_lifts_it(vault: Shell):
     assert 300 < sum(len(json.loads(line)["content"]) for line in ran.out.splitlines()) <= 900
 
 
-def test_an_atom_larger_than_the_budget_is_cut_at_a_sentence_and_says_so(shell: Shell):
+def test_an_atom_larger_than_the_budget_is_cut_at_a_sentence_and_says_so(shell: Shell) -> None:
     shell.write("a.md", "First sentence about tide. Second one, which is longer. Third.")
     shell.ok("ingest", "a.md")
     (hit,) = hits(shell, "tide", "--budget", "40")
@@ -100,7 +100,7 @@ def test_an_atom_larger_than_the_budget_is_cut_at_a_sentence_and_says_so(shell: 
     st.integers(1, 150),
     st.none() | st.integers(1, 8),
 )
-def test_what_fits_fits(texts: list[str], budget: int, limit: int | None):
+def test_what_fits_fits(texts: list[str], budget: int, limit: int | None) -> None:
     ranked = [(number, float(-number)) for number in range(len(texts))]
     fitted = list(fit(ranked, texts.__getitem__, budget, limit))
     assert sum(len(item.text) for item in fitted) <= budget
@@ -111,7 +111,7 @@ def test_what_fits_fits(texts: list[str], budget: int, limit: int | None):
 
 
 @given(st.text(max_size=200), st.integers(1, 100))
-def test_a_cut_text_is_a_beginning_within_the_budget(text: str, budget: int):
+def test_a_cut_text_is_a_beginning_within_the_budget(text: str, budget: int) -> None:
     cut = cut_at_sentence(text, budget)
     assert len(cut) <= budget
     assert text.startswith(cut)
@@ -154,11 +154,11 @@ def filtered(shell: Shell) -> Shell:
         (["--tag", "nowhere"], set()),
     ],
 )
-def test_filters(filtered: Shell, args: list[str], names: set[str]):
+def test_filters(filtered: Shell, args: list[str], names: set[str]) -> None:
     assert set(found(filtered, "tide", "--limit", "100", *args)) == names
 
 
-def test_an_inline_tag_is_on_its_own_passage_only(filtered: Shell):
+def test_an_inline_tag_is_on_its_own_passage_only(filtered: Shell) -> None:
     (hit,) = hits(filtered, "tide", "--tag", "inline")
     assert hit["content"] == "tide gamma #inline"
 
@@ -181,13 +181,13 @@ TODAY = date(2026, 11, 18)
         ("99999y", "0001-01-01", "0001-01-01"),
     ],
 )
-def test_days(text: str, first: str, last: str):
+def test_days(text: str, first: str, last: str) -> None:
     assert parse_day(text, TODAY).isoformat() == first
     assert parse_day(text, TODAY, end=True).isoformat() == last
 
 
 @given(st.text(max_size=12))
-def test_any_other_day_is_told(text: str):
+def test_any_other_day_is_told(text: str) -> None:
     try:
         parse_day(text, TODAY)
     except UsageError as error:
@@ -197,7 +197,7 @@ def test_any_other_day_is_told(text: str):
 # What is printed
 
 
-def test_the_json_contract(vault: Shell):
+def test_the_json_contract(vault: Shell) -> None:
     documented = (Path(__file__).parent.parent / "docs" / "json.md").read_text(encoding="utf-8")
     for hit in hits(vault, "harbor", "migration"):
         assert list(hit) == FIELDS
@@ -215,7 +215,7 @@ def test_the_json_contract(vault: Shell):
         assert f"`{field}`" in documented
 
 
-def test_plain_output_is_the_same_without_decoration(vault: Shell):
+def test_plain_output_is_the_same_without_decoration(vault: Shell) -> None:
     out = vault.ok("search", "harbor", "migration", "--limit", "2")
     assert "\x1b" not in out
     assert out.startswith("1. Harbor data migration")
@@ -225,20 +225,20 @@ def test_plain_output_is_the_same_without_decoration(vault: Shell):
     assert "Harbor" in decorated.out
 
 
-def test_paths_come_once_each_and_may_end_with_nul(vault: Shell):
+def test_paths_come_once_each_and_may_end_with_nul(vault: Shell) -> None:
     paths = vault.ok("search", "harbor", "--paths").splitlines()
     assert len(set(paths)) == len(paths) > 1
     assert all(os.path.isfile(path) for path in paths)
     assert vault.ok("search", "harbor", "--paths", "-0").split("\0")[:-1] == paths
 
 
-def test_unknown_words_are_told_with_the_nearest_known_one(vault: Shell):
+def test_unknown_words_are_told_with_the_nearest_known_one(vault: Shell) -> None:
     ran = vault.run("search", "harbour", "sourdogh", "qqqqqq")
     assert 'no note has "sourdogh"; did you mean "sourdough"?' in ran.err.lower()
     assert 'no note has "qqqqqq"\n' in ran.err
 
 
-def test_a_hit_whose_file_changed_says_so(shell: Shell):
+def test_a_hit_whose_file_changed_says_so(shell: Shell) -> None:
     path = shell.write("a.md", "tide")
     shell.ok("ingest", "a.md")
     assert hits(shell, "tide")[0]["stale"] is False
@@ -249,14 +249,14 @@ def test_a_hit_whose_file_changed_says_so(shell: Shell):
     assert hits(shell, "tide")[0]["stale"] is True
 
 
-def test_the_query_may_come_from_a_pipe_or_begin_with_a_dash(vault: Shell):
+def test_the_query_may_come_from_a_pipe_or_begin_with_a_dash(vault: Shell) -> None:
     assert vault.ok("search", "-", "--paths", stdin="harbor migration") == vault.ok(
         "search", "harbor", "migration", "--paths"
     )
     assert vault.run("search", "--", "-harbor").code == 0
 
 
-def test_open_starts_the_editor_at_the_line(vault: Shell):
+def test_open_starts_the_editor_at_the_line(vault: Shell) -> None:
     log = vault.folder / "opened"
     editor = vault.write("bin/nano", f'#!/bin/sh\nprintf "%s\\n" "$@" > {log}\n')
     editor.chmod(0o755)
@@ -289,12 +289,12 @@ def test_open_starts_the_editor_at_the_line(vault: Shell):
         (["x", "--nonsense"], 2, "--nonsense"),
     ],
 )
-def test_exit_codes(vault: Shell, args: list[str], code: int, said: str):
+def test_exit_codes(vault: Shell, args: list[str], code: int, said: str) -> None:
     ran = vault.run("search", *args)
     assert (ran.code, said in ran.err) == (code, True), ran
 
 
-def test_an_empty_brain_and_no_brain_find_nothing(shell: Shell):
+def test_an_empty_brain_and_no_brain_find_nothing(shell: Shell) -> None:
     ran = shell.run("search", "x")
     assert (ran.code, "there is no brain" in ran.err) == (1, True)
     assert not shell.brain.exists()
@@ -303,6 +303,6 @@ def test_an_empty_brain_and_no_brain_find_nothing(shell: Shell):
     assert (ran.code, ran.out, "the brain is empty" in ran.err) == (1, "", True)
 
 
-def test_quiet_prints_data_only(vault: Shell):
+def test_quiet_prints_data_only(vault: Shell) -> None:
     assert vault.run("search", "harbor", "-q").err == ""
     assert vault.run("search", "sourdogh", "-q") == (1, "", "")

@@ -12,7 +12,6 @@ from memoria.store.packing import (
     unpack_postings,
 )
 
-
 PostingRow = tuple[int, str, bytes]  # segment, term, data
 
 
