@@ -164,7 +164,10 @@ def _kilobytes(path: str, name: bytes) -> int:
 
 def _launch() -> None:
     command, fine = json.loads(sys.argv[1])
-    done = run(command, fine=tuple(fine), memory=True)
+    try:
+        done = run(command, fine=tuple(fine), memory=True)
+    except Failed as error:
+        sys.exit(str(error))
     json.dump(done._replace(output=done.output.decode(errors="replace")), sys.stdout)  # type: ignore[arg-type]
 
 

@@ -193,3 +193,42 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the words of `text` begin and end."""
     for match in (_RAW_ASCII if text.isascii() else _RAW).finditer(text):
         yield match.span()
+
+
+# Names as text mentions them
+
+MAX_NAME_WORDS = 8
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+_PARENTHESES = re.compile(r"\s*[(\[（].*?[)\]）]")
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of `text` by which names are compared: letters and digits only, folded."""
+    return _PLAIN_WORD.findall(fold(text))
+
+
+def name_key(name: str) -> str:
+    """Return a title or alias as it is looked up in running text; "" where it is too long or too common for that."""
+    words = plain_words(_PARENTHESES.sub("", name))
+    if not words or len(words) > MAX_NAME_WORDS or STOP_WORDS.issuperset(words):
+        return ""
+    return " ".join(words)
+
+
+def phrase_keys(phrase: str) -> list[str]:
+    """Return a capitalised phrase and the phrases inside it, as they are looked up.
+
+    "President Barack Obama" also mentions Barack Obama. A `^` in front (a single word that begins a sentence) stays.
+    """
+    if " " not in phrase:
+        mark = phrase[:1] if phrase.startswith("^") else ""
+        return [mark + key] if (key := " ".join(plain_words(phrase))) else []
+    words = phrase.split(" ")
+    ends = [place for place, word in enumerate(words) if not word[0].islower() and word != "&"]
+    found = (
+        " ".join(plain_words(" ".join(words[start : end + 1])))
+        for start in ends
+        for end in ends
+        if start <= end < start + MAX_NAME_WORDS
+    )
+    return [key for key in dict.fromkeys(found) if key and key not in STOP_WORDS]

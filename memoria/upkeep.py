@@ -8,11 +8,11 @@ from typing import NamedTuple
 from memoria.errors import StoreDamagedError
 from memoria.ingest.note import Surroundings
 from memoria.ingest.prepare import words_of
-from memoria.model import Field, Source, StoredAtom, Words, source_node, source_of
+from memoria.model import Field, Source, source_node, source_of
 from memoria.retrieve.resolve import Resolver
 from memoria.store import Store
 from memoria.store.packing import unpack_ids
-from memoria.store.segment import SegmentWriter, TitleTerms
+from memoria.store.segment import Entry, SegmentWriter
 from memoria.store.writer import StoreWriter
 from memoria.text import fold
 
@@ -26,15 +26,6 @@ class Finding(NamedTuple):
 
     severity: str  # damage | advice
     text: str
-
-
-class Indexed(NamedTuple):
-    """An atom, and what it is found by."""
-
-    atom: StoredAtom
-    words: Words
-    title: TitleTerms
-    extra_terms: list[str]
 
 
 def check_file(path: str) -> list[Finding]:
@@ -107,7 +98,7 @@ def rebuild(store: StoreWriter, progress: Progress | None = None) -> int:
         nonlocal atoms
         writer = SegmentWriter()
         for entry in _indexed(store, sources, progress):
-            writer.add(entry.atom.id, entry.words.counts, entry.words.length, entry.title, entry.extra_terms)
+            writer.add(entry)
             atoms += 1
             if writer.atoms >= 4_000:  # noqa: PLR2004 - about as many as one batch of an ingest
                 yield writer
@@ -119,7 +110,7 @@ def rebuild(store: StoreWriter, progress: Progress | None = None) -> int:
     return atoms
 
 
-def _indexed(store: Store, sources: list[Source], progress: Progress | None) -> Iterator[Indexed]:
+def _indexed(store: Store, sources: list[Source], progress: Progress | None) -> Iterator[Entry]:
     """Yield every atom with what it is found by, in the order of the store."""
     for start in range(0, len(sources), _PAGE):
         page = sources[start : start + _PAGE]
@@ -138,8 +129,7 @@ def _indexed(store: Store, sources: list[Source], progress: Progress | None) -> 
                 atom = shown.atoms.get(node + place.ordinal)
                 if atom:
                     tags = [label.name for label in shown.labels.get(atom.id, ())]
-                    extra = around.extra_terms(atom.heading, tags, first=position == 0)
-                    yield Indexed(atom, words_of(atom.text), around.title_terms, extra)
+                    yield around.entry(atom.id, words_of(atom.text), atom, tags, first=position == 0)
         if progress:
             progress(min(start + _PAGE, len(sources)), len(sources), "")
 
@@ -150,10 +140,11 @@ def _digest_of_atoms(store: Store, sources: list[Source], progress: Progress | N
     writer = SegmentWriter()
 
     def add_up() -> int:
-        return sum(_posting_digest(term, data) for _, term, data in writer.rows(0))
+        postings = sum(_posting_digest(term, data) for _, term, data in writer.rows(0))
+        return postings + sum(hash(pair) & _MASK for pairs in writer.mentions.values() for pair in pairs)
 
     for entry in _indexed(store, sources, progress):
-        writer.add(entry.atom.id, entry.words.counts, entry.words.length, entry.title, entry.extra_terms)
+        writer.add(entry)
         atoms += 1
         if writer.atoms >= 4_000:  # noqa: PLR2004
             total += add_up()
@@ -164,7 +155,9 @@ def _digest_of_atoms(store: Store, sources: list[Source], progress: Progress | N
 def _digest_of_index(store: Store) -> int:
     """Return the same sum over the postings that the index has."""
     dead = set(unpack_ids(store.meta()["dead"]))
-    return sum(_posting_digest(term, data, dead) for term, data in store.all_postings()) & _MASK
+    postings = sum(_posting_digest(term, data, dead) for term, data in store.all_postings())
+    mentions = sum(hash(pair) & _MASK for pair in store.all_mentions() if pair[1] not in dead)
+    return (postings + mentions) & _MASK
 
 
 def _posting_digest(term: str, data: bytes, dead: set[int] | None = None) -> int:

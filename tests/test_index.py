@@ -14,11 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import memoria.store.segment as segment_module
 from memoria import config, upkeep
 from memoria.ingest import Given, ingest_files
+from memoria.model import Words
 from memoria.retrieve.filters import Filters
 from memoria.retrieve.words import Query, score, search
 from memoria.scoring import Bm25, Saturation, idf
 from memoria.store.packing import pack_postings, unpack_postings
-from memoria.store.segment import FANOUT, SegmentWriter, TitleTerms, merge, to_merge
+from memoria.store.segment import FANOUT, Entry, SegmentWriter, TitleTerms, merge, to_merge
 from memoria.store.writer import StoreWriter
 from tests.oracle import bm25, documents
 
@@ -149,7 +150,7 @@ def test_postings_survive_packing() -> None:
 
 def test_counts_that_do_not_fit_count_as_the_largest_that_does() -> None:
     writer = SegmentWriter()
-    writer.add(1, {"a": 9_999}, 99_999, TitleTerms(["a"] * 400), [])
+    writer.add(Entry(1, Words({"a": 9_999}, 99_999), TitleTerms(["a"] * 400), [], "", []))
     ((_, _, data),) = writer.rows(1)
     (shape,) = unpack_postings(data)[1]
     assert Saturation(Bm25())[shape] == pytest.approx(Bm25().saturation(255 + 2 * 15, 4095 + 2 * 255))

@@ -10,7 +10,7 @@ from memoria.errors import NoteError
 from memoria.frontmatter import PROSE_WORDS
 from memoria.model import MAX_ATOMS, Atom, Field, Label, Note, Outline, Source, StoredAtom, Words, source_node
 from memoria.store.batch import Batch
-from memoria.store.segment import TitleTerms
+from memoria.store.segment import Entry, TitleTerms
 from memoria.text import terms
 
 DEFAULT_BUCKET = "inbox"
@@ -41,18 +41,18 @@ class Surroundings:
             when = date.fromisoformat(day)
             written = terms(f"{when.day} {_MONTHS[when.month - 1]} {when.year}")
             words += [term for term in written if term not in words]
-        self.title_terms = TitleTerms(words)
+        self._title = TitleTerms(words)
         names = [*(label.name for label in labels), *aliases]
         self._around = [term for name in names for term in name_terms(name)]
         self._fields = fields
 
-    def extra_terms(self, heading: Iterable[str], tags: Iterable[str], *, first: bool) -> list[str]:
-        """Return the terms of an atom's headings and labels; the note's first atom is also found by its fields."""
-        found = [*self._around, *(term for name in (*heading, *tags) for term in name_terms(name))]
+    def entry(self, node: int, words: Words, atom: Atom | StoredAtom, tags: Iterable[str], *, first: bool) -> Entry:
+        """Return all that an atom is found by; the note's first one is also found by the note's fields."""
+        extra = [*self._around, *(term for name in (*atom.heading, *tags) for term in name_terms(name))]
         if first:  # values that are prose have an atom of their own
             short = (field for field in self._fields if len(field.value.split()) < PROSE_WORDS)
-            found += (term for field in short for term in terms(f"{field.name} {field.value}"))
-        return found
+            extra += (term for field in short for term in terms(f"{field.name} {field.value}"))
+        return Entry(node, words, self._title, extra, atom.speaker, atom.phrases)
 
 
 def put_note(
@@ -80,15 +80,8 @@ def put_note(
             number = ordinal
             ordinal += 1
             key, is_new = keys[position]
-            batch.put_atom(
-                node + number,
-                key,
-                atom,
-                new_key=is_new,
-                words=words[position],
-                title=around.title_terms,
-                extra_terms=around.extra_terms(atom.heading, atom.tags, first=position == 0),
-            )
+            entry = around.entry(node + number, words[position], atom, atom.tags, first=position == 0)
+            batch.put_atom(key, atom, entry, new_key=is_new)
             if old:
                 _drop(batch, old, known, keep_key=True)
         places.append(Outline(number, atom.line, len(atom.text), words[position].length))

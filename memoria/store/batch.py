@@ -4,10 +4,10 @@ from collections.abc import Container, Iterable
 from hashlib import blake2b
 from typing import Any
 
-from memoria.model import Atom, Field, Label, Outline, Root, Source, StoredAtom, Words, source_node
+from memoria.model import Atom, Field, Label, Outline, Root, Source, StoredAtom, source_node
 from memoria.store.packing import pack_outline
-from memoria.store.segment import SegmentWriter, TitleTerms, lexicon
-from memoria.text import link_name, terms
+from memoria.store.segment import Entry, SegmentWriter, lexicon
+from memoria.text import link_name, name_key, terms
 
 
 def another_key(key: str, *taken: Container[str]) -> str:
@@ -33,8 +33,8 @@ class Batch:
         self.rows: dict[str, list[list[Any]]] = {
             name: []
             for name in (
-                "gone_nodes gone_atoms gone_keys gone_sources gone_paths gone_roots gone_names gone_labels "
-                "roots sources paths outlines labels names links fields"
+                "gone_nodes gone_atoms gone_keys gone_sources gone_paths gone_roots gone_names gone_called "
+                "gone_labels roots sources paths outlines labels names called links fields"
             ).split()
         }
 
@@ -82,9 +82,15 @@ class Batch:
         if old:
             if old.path != source.path:
                 self.rows["gone_paths"].append([old.path])
-            self.rows["gone_names"] += ([kind, name, old.id] for kind, name in _names(old))
+            self._drop_names(old)
         self.rows["paths"].append([source.path, source.id])
         self.rows["names"] += ([kind, name, source.id, " ".join(terms(name))] for kind, name in _names(source))
+
+        self.rows["called"] += ([key, source.id, kind] for kind, name in _names(source) if (key := name_key(name)))
+
+    def _drop_names(self, source: Source) -> None:
+        self.rows["gone_names"] += ([kind, name, source.id] for kind, name in _names(source))
+        self.rows["gone_called"] += ([key, source.id] for _, name in _names(source) if (key := name_key(name)))
 
     def put_outline(self, source: int, places: list[Outline]) -> None:
         """Write the order of a source's atoms."""
@@ -102,28 +108,13 @@ class Batch:
         """Put named values on a node."""
         self.rows["fields"] += ([node, n, *field] for n, field in enumerate(fields))
 
-    def put_atom(
-        self,
-        node: int,
-        key: str,
-        atom: Atom,
-        *,
-        new_key: bool,
-        words: Words,
-        title: TitleTerms,
-        extra_terms: Iterable[str],
-    ) -> None:
+    def put_atom(self, key: str, atom: Atom, entry: Entry, *, new_key: bool) -> None:
         """Write an atom and its place in the text index."""
+        node = entry.atom
         (self.new_keys if new_key else self._kept_keys)[key] = node
         self.atoms[node] = [
-            node,
-            key,
-            "\n".join(atom.heading),
-            atom.text,
-            atom.kind,
-            atom.speaker,
-            "\n".join(atom.phrases),
-        ]
+            node, key, "\n".join(atom.heading), atom.text, atom.kind, atom.speaker, "\n".join(atom.phrases),
+        ]  # fmt: skip
         self.rows["links"] += (
             [node, n, link.kind, link_name(link.target), link.target, link.text, link.line]
             for n, link in enumerate(atom.links)
@@ -132,7 +123,7 @@ class Batch:
             self.put_fields(node, atom.fields)
         if atom.tags:
             self.put_labels(node, (Label("tag", tag, "note") for tag in atom.tags))
-        self.index.add(node, words.counts, words.length, title, extra_terms)
+        self.index.add(entry)
         self.chars += len(atom.text)
         self.added += 1
 
@@ -157,7 +148,7 @@ class Batch:
         """Remove a source's own rows."""
         self.rows["gone_sources"].append([source.id])
         self.rows["gone_paths"].append([source.path])
-        self.rows["gone_names"] += ([kind, name, source.id] for kind, name in _names(source))
+        self._drop_names(source)
         self.rows["gone_nodes"].append([source_node(source.id)])
 
     def rename_key(self, old: str, new: str) -> None:
@@ -175,6 +166,7 @@ class Batch:
             "keys": [list(pair) for pair in self._kept_keys.items()],
             "new_keys": [list(pair) for pair in self.new_keys.items()],
             "postings": postings,
+            "mentions": self.index.mention_rows(segment),
             "lexicon": lexicon(postings),
             "segments": [[segment, self.index.atoms, self.index.postings]] if self.index.atoms else [],
         }

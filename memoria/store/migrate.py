@@ -40,7 +40,7 @@ def build(engine: Engine) -> None:
         text = script(name)
         parts.append(text if "\n{" in text else "{\n" + text + "}\n")
     engine.write_text("".join(parts))
-    engine.write("query/put_postings", postings=[], lexicon=[], meta=[list(row) for row in _FIRST_META])
+    engine.write("query/put_postings", postings=[], mentions=[], lexicon=[], meta=[list(row) for row in _FIRST_META])
 
 
 def remove_store(path: str) -> None:

@@ -28,6 +28,19 @@ def unpack_postings(data: bytes) -> Postings:
     return view[: count * ID_BYTES].cast("Q"), view[count * ID_BYTES :].cast("I")
 
 
+def pack_mentions(pairs: Iterable[tuple[int, int]]) -> bytes:
+    """Return (phrase hash, atom id) pairs as bytes, ascending."""
+    ordered = sorted(pairs)
+    return array("Q", [pair[0] for pair in ordered]).tobytes() + array("Q", [pair[1] for pair in ordered]).tobytes()
+
+
+def unpack_mentions(data: bytes) -> Postings:
+    """Return phrase hashes, ascending, and the atom of each."""
+    half = len(data) // 2
+    view = memoryview(data)
+    return view[:half].cast("Q"), view[half:].cast("Q")
+
+
 def pack_ids(ids: Iterable[int]) -> bytes:
     """Return atom ids as bytes, ascending."""
     return array("Q", sorted(ids)).tobytes()

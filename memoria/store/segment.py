@@ -2,17 +2,35 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from memoria.model import Words
 from memoria.store.packing import (
     MAX_TEXT_LENGTH,
     MAX_TEXT_TF,
     MAX_TITLE_LENGTH,
     MAX_TITLE_TF,
+    pack_mentions,
     pack_postings,
+    unpack_mentions,
     unpack_postings,
 )
+from memoria.store.phrases import MENTION_BUCKETS, SPEAKER, phrase_hash
+from memoria.text import phrase_keys, terms
 
 PostingRow = tuple[int, str, bytes]  # segment, term, data
+MentionRow = tuple[int, int, bytes]  # bucket, segment, data
+
+
+class Entry(NamedTuple):
+    """An atom, and all that it is found by."""
+
+    atom: int
+    words: Words
+    title: "TitleTerms"
+    extra_terms: Iterable[str]  # of headings and labels
+    speaker: str
+    phrases: Iterable[str]
 
 
 class SegmentWriter:
@@ -25,27 +43,34 @@ class SegmentWriter:
         self._ascending = True
         self._rows: defaultdict[str, list[int]] = defaultdict(list)  # atom, shape, atom, shape, ...
         self.packed: defaultdict[str, list[bytes]] = defaultdict(list)
+        self.mentions: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # bucket -> (hash, atom)
 
-    def add(
-        self, atom: int, text: dict[str, int], length: int, title: "TitleTerms", extra_terms: Iterable[str]
-    ) -> None:
-        """Index one atom: its text's terms with their counts, and how many there are in all.
+    def add(self, entry: Entry) -> None:
+        """Index one atom.
 
-        `extra_terms` (headings, labels) make it findable where its own text lacks them: they count once and add no
-        length, so that a long trail of headings never holds an atom back.
+        Its extra terms make it findable where its own text lacks them: they count once and add no length, so that a
+        long trail of headings never holds an atom back.
         """
+        atom, words, title = entry.atom, entry.words, entry.title
         rows = self._rows
-        counts = text.copy()
+        counts = words.counts.copy()
         in_title = title.counts
-        for term in extra_terms:
+        for term in entry.extra_terms:
             if term not in counts and term not in in_title:
                 counts[term] = 1
-        lengths = min(length, MAX_TEXT_LENGTH) << 8 | min(title.length, MAX_TITLE_LENGTH)
+        lengths = min(words.length, MAX_TEXT_LENGTH) << 8 | min(title.length, MAX_TITLE_LENGTH)
         for term, title_tf in in_title.items():
             text_tf = counts.pop(term, 0)
             rows[term] += (atom, min(text_tf, MAX_TEXT_TF) << 24 | min(title_tf, MAX_TITLE_TF) << 20 | lengths)
         for term, text_tf in counts.items():
             rows[term] += (atom, (min(MAX_TEXT_TF, text_tf)) << 24 | lengths)
+        if entry.speaker:
+            names = set(terms(entry.speaker))
+            for term in names:
+                rows[SPEAKER + term] += (atom, min(len(names), MAX_TEXT_TF) << 24)
+        for key in {key for phrase in entry.phrases for key in phrase_keys(phrase)}:
+            hashed = phrase_hash(key)
+            self.mentions[hashed % MENTION_BUCKETS].append((hashed, atom))
         self._ascending = self._ascending and atom > self._last
         self._last = atom
         self.atoms += 1
@@ -66,6 +91,8 @@ class SegmentWriter:
         other.pack()
         for term, parts in other.packed.items():
             self.packed[term] += parts
+        for bucket, pairs in other.mentions.items():
+            self.mentions[bucket] += pairs
         self.atoms += other.atoms
         self.postings += other.postings
 
@@ -76,6 +103,10 @@ class SegmentWriter:
             (segment, term, parts[0] if len(parts) == 1 else merge(parts, set())[0])
             for term, parts in sorted(self.packed.items())
         ]
+
+    def mention_rows(self, segment: int) -> list[MentionRow]:
+        """Return the rows of mentions to put."""
+        return [(bucket, segment, pack_mentions(pairs)) for bucket, pairs in sorted(self.mentions.items())]
 
 
 class TitleTerms:
@@ -109,6 +140,12 @@ def merge(rows: Iterable[bytes], dead: set[int]) -> tuple[bytes, int, set[int]]:
         pairs = sorted(pair for pair in zip(ids, shapes, strict=True) if pair[0] not in met)
         ids, shapes = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     return pack_postings(ids, shapes), len(ids), met
+
+
+def merge_mentions(rows: Iterable[bytes], dead: set[int]) -> bytes:
+    """Join a bucket's rows without the dead atoms."""
+    pairs = (pair for data in rows for pair in zip(*unpack_mentions(data), strict=True))
+    return pack_mentions(pair for pair in pairs if pair[1] not in dead)
 
 
 # Tiers: segments of about one size are merged when there are FANOUT of them, so a posting is rewritten only log(n)

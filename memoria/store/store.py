@@ -1,11 +1,13 @@
 """Questions to the store and answers in our own words; no logic besides."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memoria.model import Field, Label, Link, Outline, Root, Source, StoredAtom, source_node, source_of
 from memoria.store.engine import Engine
-from memoria.store.packing import unpack_ids, unpack_outline, unpack_postings
+from memoria.store.packing import unpack_ids, unpack_mentions, unpack_outline, unpack_postings
+from memoria.store.phrases import MENTION_BUCKETS, phrase_hash
 from memoria.store.version import VERSION, version_of
 from memoria.text import link_name, sanitize_fts_query, terms
 
@@ -202,6 +204,30 @@ class Store:
                 found.setdefault(name, []).append(unpack_postings(data))
         return Found(meta["generation"], meta["atoms"], frozenset(unpack_ids(meta["dead"])), found, size)
 
+    def mentions(self, keys: Iterable[str]) -> dict[str, list[int]]:
+        """Return the atoms that mention each of these phrases (`text.phrase_keys`); some of them may be dead."""
+        hashes = {key: phrase_hash(key) for key in keys}
+        buckets = sorted({hashed % MENTION_BUCKETS for hashed in hashes.values()})
+        found: dict[str, list[int]] = {key: [] for key in hashes}
+        by_bucket: dict[int, list[tuple[str, int]]] = {}
+        for key, hashed in hashes.items():
+            by_bucket.setdefault(hashed % MENTION_BUCKETS, []).append((key, hashed))
+        for bucket, _, data in self._engine.read("query/mentions", buckets=buckets) if buckets else ():
+            listed, atoms = unpack_mentions(data)
+            for key, hashed in by_bucket[bucket]:
+                place = bisect_left(listed, hashed)
+                while place < len(listed) and listed[place] == hashed:
+                    found[key].append(atoms[place])
+                    place += 1
+        return found
+
+    def called(self, names: Iterable[str]) -> dict[str, list[int]]:
+        """Return the sources that have these names (`text.name_key`)."""
+        found: dict[str, list[int]] = {}
+        for name, source in self._engine.read("query/called", names=list(names)):
+            found.setdefault(name, []).append(source)
+        return found
+
     def terms_from(self, initial: str) -> set[str]:
         """Return the index's terms that begin with a character; some may be left only in dead atoms."""
         return {term for row in self._engine.read("query/lexicon", initial=initial) for term in row[0]}
@@ -210,6 +236,12 @@ class Store:
         """Yield (term, data) of the whole index, a segment at a time."""
         for segment, _, _ in self.segments():
             yield from ((term, data) for term, data in self._engine.read("query/segment_rows", segment=segment))
+
+    def all_mentions(self) -> Iterator[tuple[int, int]]:
+        """Yield (phrase hash, atom) of the whole index."""
+        for segment, _, _ in self.segments():
+            for _, _, data in self._engine.read("query/segment_mentions", segments=[segment]):
+                yield from zip(*unpack_mentions(data), strict=True)
 
     def segments(self) -> list[tuple[int, int, int]]:
         """Return the index's segments: number, atoms, postings."""

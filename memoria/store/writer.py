@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import Any
 
 from memoria.errors import StoreError, StoreMissingError
@@ -9,7 +10,7 @@ from memoria.store.batch import Batch
 from memoria.store.engine import Engine
 from memoria.store.migrate import build, create, migrate
 from memoria.store.packing import pack_ids, unpack_ids, unpack_postings
-from memoria.store.segment import PostingRow, SegmentWriter, lexicon, merge, to_merge
+from memoria.store.segment import MentionRow, PostingRow, SegmentWriter, lexicon, merge, merge_mentions, to_merge
 from memoria.store.store import Store
 from memoria.store.version import VERSION, version_of
 
@@ -99,6 +100,7 @@ class StoreWriter(Store):
                     put.append((new, term, data))
                     atoms.update(unpack_postings(data)[0])
             self._put_postings(put, progress)
+        self._put_mentions([*self._merged_mentions(old, new, dead)], progress)
         totals = [
             ["dead", b"" if whole else pack_ids(dead - met)],
             ["generation", meta["generation"] + 1],
@@ -109,8 +111,16 @@ class StoreWriter(Store):
         self._engine.write("query/swap_segments", old=[[segment] for segment in old], new=listed, meta=totals)
         self._drop_unlisted(self.meta())
 
+    def _merged_mentions(self, old: list[int], new: int, dead: set[int]) -> Iterable[MentionRow]:
+        rows = self._engine.read("query/segment_mentions", segments=old)
+        for bucket, group in groupby(rows, key=lambda row: row[0]):
+            yield bucket, new, merge_mentions((data for _, _, data in group), dead)
+
+    def _put_mentions(self, rows: list[MentionRow], meta: list[list[Any]]) -> None:
+        self._engine.write("query/put_postings", postings=[], mentions=rows, lexicon=[], meta=meta)
+
     def _put_postings(self, rows: list[PostingRow], meta: list[list[Any]]) -> None:
-        self._engine.write("query/put_postings", postings=rows, lexicon=lexicon(rows), meta=meta)
+        self._engine.write("query/put_postings", postings=rows, mentions=[], lexicon=lexicon(rows), meta=meta)
 
     def _drop_unlisted(self, meta: dict[str, Any]) -> None:
         for segment in meta.get("merging") or ():
@@ -130,11 +140,12 @@ class StoreWriter(Store):
         new = []
         number = meta["next_segment"]
         for writer in segments:
-            rows = writer.rows(number)
+            rows, mentions = writer.rows(number), writer.mention_rows(number)
             new.append([number, writer.atoms, writer.postings])
             number += 1
             progress = [["next_segment", number], ["merging", [*old, *(segment for segment, _, _ in new)]]]
             self._put_postings(rows, progress)
+            self._put_mentions(mentions, progress)
         totals = [["dead", b""], ["atoms", atoms()], ["generation", meta["generation"] + 1], ["merging", old]]
         self._engine.write("query/swap_segments", old=[[segment] for segment in old], new=new, meta=totals)
         self._drop_unlisted(self.meta())

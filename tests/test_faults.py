@@ -1,0 +1,792 @@
+"""Faults, with real processes: killed, stopped, several at once, and nobody there to read."""
+
+import fcntl
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria.brain import Brain
+from memoria.errors import StoreBusyError
+from memoria.ingest import Given, TextNote
+from memoria.retrieve.filters import Filters
+from memoria.store.lock import WriteLock
+from tests.conftest import Ran, Shell
+
+WAIT = 60.0  # seconds after which something hangs: a bound, and never a measure
+ACCIDENT = re.compile(r"panicked|Traceback|Exception|BrokenPipe|RUST_BACKTRACE")
+KILLS = 30
+
+_LETTERS = random.Random(7)
+WORDS = tuple("".join(_LETTERS.choices("abcdefghiklmnoprstuvw", k=_LETTERS.randint(3, 9))) for _ in range(3_000))
+
+
+# Vaults
+
+
+def section(rng: random.Random) -> str:
+    words = " ".join(rng.choices(WORDS, k=60))
+    return (
+        f"## {' '.join(rng.choices(WORDS, k=2))}\n\n{words} common #tag{rng.randrange(9)} [[n{rng.randrange(50):04}]]\n"
+    )
+
+
+class Vault:
+    """A folder of generated notes that can be changed in every way that an ingest has to notice."""
+
+    def __init__(self, folder: Path, notes: int, sections: int, seed: int) -> None:
+        self.folder = folder
+        self.rng = random.Random(seed)
+        self.sections = sections
+        self.made = 0
+        self.edited: set[str] = set()  # their atoms keep keys that a fresh brain would not give them
+        folder.mkdir(parents=True)
+        for _ in range(notes):
+            self.add()
+
+    @property
+    def notes(self) -> list[Path]:
+        return sorted(self.folder.iterdir())
+
+    def add(self) -> None:
+        path = self.folder / f"n{self.made:04}.md"
+        path.write_text("\n".join([f"# Note {self.made}\n", *(section(self.rng) for _ in range(self.sections))]))
+        self.made += 1
+
+    def change(self, share: float) -> None:
+        """Append to some notes, rewrite a passage of others, rename one, remove one, and add one."""
+        chosen = self.rng.sample(self.notes, int(len(self.notes) * share))
+        removed, renamed, *others = chosen
+        removed.unlink()
+        self.edited.add(renamed.rename(renamed.with_name(f"{renamed.stem}x.md")).name)
+        self.add()
+        for number, path in enumerate(others):
+            text = path.read_text()
+            if number % 2:
+                path.write_text(text + "\n" + section(self.rng))
+            else:
+                place = text.rindex("## ")
+                path.write_text(text[:place] + section(self.rng))
+                self.edited.add(path.name)
+
+
+@pytest.fixture(scope="module")
+def many_notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of so many notes that an ingest takes several batches, and helps itself with processes. Read only."""
+    return Vault(tmp_path_factory.mktemp("many") / "notes", notes=100, sections=90, seed=1).folder
+
+
+@pytest.fixture(scope="module")
+def full(many_notes: Path, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell with a brain that holds many notes, for those who only look."""
+    shell = Shell(tmp_path_factory.mktemp("full"))
+    shell.ok("ingest", str(many_notes), "-q")
+    return shell
+
+
+# Processes
+
+
+@contextmanager
+def started(shell: Shell, *args: str, command: list[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """Start memoria, or another command, in a process group of its own; none of it outlives the test."""
+    process = subprocess.Popen(
+        [*(command or shell.command), *args],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=shell.folder,
+        env=shell.env,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        kill_group(process)
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+
+def kill_group(process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+    if number == signal.SIGKILL:
+        process.wait(WAIT)
+
+
+def finished(process: subprocess.Popen[bytes]) -> Ran:
+    """Wait for the end of a process, and of all that could still write to its output."""
+    out, err = process.communicate(timeout=WAIT)
+    return Ran(process.returncode, out.decode(), err.decode())
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def until(condition: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+    """Wait for something that a process does before it ends."""
+    deadline = time.monotonic() + WAIT
+    while not condition():
+        assert process.poll() is None, "the process ended too early"
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.001)
+
+
+def has_lock(shell: Shell, process: subprocess.Popen[bytes]) -> bool:
+    with suppress(FileNotFoundError):
+        return (shell.brain / "brain.db.lock").read_text().startswith(f"{process.pid} ")
+    return False
+
+
+def written(shell: Shell) -> tuple[int, int]:
+    """A stamp that changes with every write into the store."""
+    with suppress(FileNotFoundError):
+        status = os.stat(shell.brain / "brain.db-wal")
+        return status.st_size, status.st_mtime_ns
+    return 0, 0
+
+
+def kill_somewhere(shell: Shell, process: subprocess.Popen[bytes], rng: random.Random, seconds: float) -> bool:
+    """Kill a process group at a random moment, every other time just after it wrote; tell whether it still ran."""
+    start = time.monotonic()
+    moment = start + rng.uniform(0, seconds)
+    while process.poll() is None and time.monotonic() < moment:
+        time.sleep(0.001)
+    if rng.random() < 0.5:
+        before = written(shell)
+        while process.poll() is None and written(shell) == before and time.monotonic() < start + WAIT:
+            time.sleep(0.0005)
+        time.sleep(rng.uniform(0, 0.03))
+    ran = process.poll() is None
+    kill_group(process)
+    return ran
+
+
+# What a brain holds
+
+
+def brain_of(shell: Shell) -> Brain:
+    return Brain.find(str(shell.brain))
+
+
+def damage(brain: Brain) -> list[str]:
+    return [finding.text for finding in brain.check(fix=False) if finding.severity == "damage"]
+
+
+def assert_sound(shell: Shell) -> None:
+    ran = shell.run("doctor")
+    assert ran.code == 0, ran
+    assert "damage" not in ran.out
+
+
+def paths_in(brain: Brain) -> set[str]:
+    with brain.reading() as store:
+        return {source.path for source in store.sources()}
+
+
+def contents(brain: Brain, without_keys: set[str]) -> dict[str, Any]:
+    """Everything that a search could show, by note; keys only where they follow from the text alone."""
+    found = {}
+    with brain.reading() as store:
+        links: dict[int, list[str]] = {}
+        for atom, link in store.all_links():
+            links.setdefault(atom, []).append(link.target)
+        for source in store.sources():
+            shown, atoms = store.show_source(source.id)
+            lines = [place.line for place in shown.outlines[source.id]]
+            found[source.relpath] = (
+                source.title,
+                source.hash,
+                {(label.kind, label.name) for labels in shown.labels.values() for label in labels},
+                [
+                    (
+                        atom.key if source.relpath not in without_keys else "",
+                        atom.heading,
+                        line,
+                        atom.text,
+                        links.get(atom.id),
+                    )
+                    for atom, line in zip(atoms, lines, strict=True)
+                ],
+            )
+    return found
+
+
+def assert_like_fresh(shell: Shell, folders: list[Path], edited: set[str]) -> None:
+    """Compare a brain with one that was made of the same notes without any fault."""
+    fresh = Brain.find(str(shell.folder / "fresh"))
+    assert not fresh.ingest([str(folder) for folder in folders], Given()).failed
+    assert contents(brain_of(shell), edited) == contents(fresh, edited)
+
+
+def answers(brain: Brain) -> list[Any]:
+    """What some queries find, with scores."""
+    rng = random.Random(3)
+    queries = ["common", *(" ".join(rng.choices(WORDS, k=3)) for _ in range(10))]
+    return [
+        [(hit.key, hit.path, hit.line, hit.content, round(hit.score, 9)) for hit in answer.hits]
+        for answer in (brain.search(query, Filters(), limit=40) for query in queries)
+    ]
+
+
+# Killed
+
+
+@pytest.mark.slow
+def test_an_ingest_killed_at_any_moment_loses_nothing_that_was_written(shell: Shell):
+    vault = Vault(shell.folder / "notes", notes=150, sections=60, seed=2)
+    start = time.monotonic()
+    assert shell.run("ingest", "notes", MEMORIA_BRAIN=str(shell.folder / "timed")).code == 0
+    whole = time.monotonic() - start
+    rng = random.Random(4)
+    kills = tries = generation = 0
+    known: set[str] = set()
+    while kills < KILLS:
+        tries += 1
+        assert tries < 4 * KILLS, f"only {kills} of {tries} ingests could be killed"
+        if kills % 10 == 0:
+            shutil.rmtree(shell.brain, ignore_errors=True)
+            known, generation = set(), 0
+        elif tries % 2:
+            vault.change(0.5)
+        with started(shell, "ingest", "notes") as process:
+            kills += kill_somewhere(shell, process, rng, whole)
+        status = shell.run("status", "--json")
+        assert status.code in {0, 1}, status
+        if status.code == 1:
+            assert "there is no brain" in status.err
+            assert not known
+            continue
+        found = json.loads(status.out)
+        assert found["generation"] >= generation
+        generation = found["generation"]
+        now = paths_in(brain_of(shell))
+        assert {path for path in known if os.path.exists(path)} <= now, "a batch that was there is gone"
+        assert len(now) == found["sources"]
+        known = now
+        search = shell.run("search", "common", "--json", "-n", "3")
+        assert search.code == (0 if now else 1), search
+        assert not ACCIDENT.search(search.err)
+        if kills % 5 == 0:
+            assert_sound(shell)
+    assert_sound(shell)
+    shell.ok("ingest", "notes")
+    again = json.loads(shell.ok("ingest", "notes", "--json"))
+    assert (again["new"], again["changed"], again["removed"]) == (0, 0, 0)
+    assert_sound(shell)
+    assert_like_fresh(shell, [vault.folder], vault.edited)
+
+
+def test_a_creation_killed_at_any_moment_leaves_no_half_brain(shell: Shell):
+    shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
+    rng = random.Random(5)
+    for _ in range(8):
+        shutil.rmtree(shell.brain, ignore_errors=True)
+        with started(shell, "ingest", "notes") as process:
+            until(shell.brain.exists, process)
+            time.sleep(rng.uniform(0, 0.03))
+            kill_group(process)
+        looked = shell.run("search", "tide", "-q")
+        assert looked.code in {0, 1}, looked
+        assert not looked.err or "there is no brain" in looked.err
+        shell.ok("ingest", "notes", "--wait", "0")
+        assert "tide" in shell.ok("search", "tide")
+        assert not list(shell.brain.glob("*.new*"))
+    assert_sound(shell)
+
+
+def test_the_lock_is_free_again_when_its_holder_was_killed(shell: Shell, many_notes: Path):
+    shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
+    with started(shell, "ingest", str(many_notes)) as process:
+        until(lambda: has_lock(shell, process), process)
+        process.kill()
+        process.wait(WAIT)
+        shell.ok("ingest", "notes", "--wait", "0")
+        assert json.loads(shell.ok("status", "--json"))["writer"] == ""
+    assert_sound(shell)
+
+
+def test_a_killed_ingest_leaves_no_process_behind(shell: Shell, many_notes: Path):
+    with started(shell, "ingest", str(many_notes)) as process:
+        until(lambda: any(written(shell)), process)
+        process.kill()
+        try:
+            # Its helpers write to the same pipes: these end when the last of them has.
+            process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            pytest.fail("processes that helped the killed one are still there")
+
+
+MERGE = """
+import sys
+from memoria.brain import Brain
+from memoria.store import writer
+
+writer._MERGE_BYTES = 20_000  # many steps, as in a large brain
+with Brain.find(sys.argv[1]).writing() as store:
+    store.merge_segments(everything=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def in_segments(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A brain whose text index has several segments, and dead atoms in them."""
+    folder = tmp_path_factory.mktemp("segments")
+    brain = Brain.find(str(folder / "brain"))
+    for number in range(6):
+        vault = Vault(folder / f"notes{number}", notes=8, sections=12, seed=number)
+        brain.ingest([str(vault.folder)], Given())
+        vault.change(0.5)
+        brain.ingest([str(vault.folder)], Given())
+    with brain.reading() as store:
+        assert len(store.segments()) > 6
+        assert store.meta()["dead"]
+    return folder / "brain"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["merge", "fix"])
+def test_a_merge_killed_at_any_moment_changes_no_answer(shell: Shell, in_segments: Path, what: str):
+    arguments = {"merge": [str(shell.brain)], "fix": ["doctor", "--fix"]}[what]
+    command = {"merge": python(MERGE), "fix": shell.command}[what]
+    shutil.copytree(in_segments, shell.brain)
+    brain = brain_of(shell)
+    before = answers(brain)
+    assert all(before)
+    assert damage(brain) == []
+
+    def whole() -> float:
+        start = time.monotonic()
+        with started(shell, *arguments, command=command) as process:
+            ran = finished(process)
+        assert ran.code == 0, ran
+        assert answers(brain) == before
+        assert damage(brain) == []
+        with brain.reading() as store:
+            assert len(store.segments()) == 1
+            assert not store.meta()["dead"]
+        return time.monotonic() - start
+
+    seconds = whole()
+    rng = random.Random(6)
+    kills = tries = 0
+    while kills < 5:
+        tries += 1
+        assert tries < 50, f"only {kills} of {tries} could be killed"
+        shutil.rmtree(shell.brain)
+        shutil.copytree(in_segments, shell.brain)
+        with started(shell, *arguments, command=command) as process:
+            kills += kill_somewhere(shell, process, rng, seconds)
+        assert answers(brain) == before
+        assert damage(brain) == []
+        whole()
+        assert leftovers(brain) == 0
+
+
+def leftovers(brain: Brain) -> int:
+    """Rows of the text index that belong to no segment."""
+    with brain.reading() as store:
+        rows = store._engine._run(
+            "?[count(term)] := *posting{ segment, term }, not *segment{ segment }", {}, read_only=True
+        )
+    return int(rows[0][0])
+
+
+# Stopped
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["process", "group"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_ingest_says_so_and_the_next_one_completes_it(
+    shell: Shell, many_notes: Path, number: signal.Signals, whom: str
+):
+    shell.write("one.md", "# One\n\ncommon\n")
+    shell.ok("ingest", "one.md")
+    sources = 1
+    moments: list[Callable[[subprocess.Popen[bytes]], bool]] = [
+        lambda process: has_lock(shell, process),  # its helpers are just being started
+        lambda process: has_lock(shell, process) and written(shell)[0] > 0,  # it has begun to write
+    ]
+    for moment in moments:
+        with started(shell, "ingest", str(many_notes)) as process:
+            until(lambda moment=moment, process=process: moment(process), process)  # type: ignore[misc]
+            # A terminal sends Ctrl-C to all processes of a command at once, helpers included.
+            kill_group(process, number) if whom == "group" else process.send_signal(number)
+            ran = finished(process)
+        assert ran.code == 130, ran
+        assert not ACCIDENT.search(ran.err), ran.err
+        assert_sound(shell)
+        now = len(paths_in(brain_of(shell)))
+        assert sources <= now <= 100
+        sources = now
+    shell.ok("ingest", str(many_notes))
+    assert len(paths_in(brain_of(shell))) == 101
+    assert json.loads(shell.ok("ingest", str(many_notes), "--json"))["skipped"] == 100
+    assert_sound(shell)
+
+
+def test_an_ingest_that_waits_for_the_lock_can_be_stopped_at_once(shell: Shell):
+    shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
+    shell.ok("ingest", "notes")
+    lock = shell.brain / "brain.db.lock"
+    with WriteLock(str(shell.brain / "brain.db"), 0), started(shell, "ingest", "notes", "--wait", "15") as process:
+        if os.path.isdir("/proc/self/fd"):
+            until(lambda: lock in opened_by(process), process)
+        else:
+            time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        ran = finished(process)
+    assert ran.code == 130, ran
+    assert not ACCIDENT.search(ran.err)
+
+
+def opened_by(process: subprocess.Popen[bytes]) -> set[Path]:
+    found = set()
+    folder = Path(f"/proc/{process.pid}/fd")
+    for entry in folder.iterdir():
+        with suppress(FileNotFoundError):
+            found.add(entry.readlink())
+    return found
+
+
+LONG = [
+    ["search", "common", "--limit", "500"],
+    ["search", "common", "--limit", "500", "--json"],
+    ["sources"],
+]
+SHORT = [
+    ["--wait", "1", "search", "common", "--limit", "500", "--paths"],
+    ["sources", "--json"],
+    ["show", "n0001"],
+    ["show", "n0001", "--json"],
+    ["status"],
+    ["tags"],
+    ["config", "list"],
+    ["--help"],
+]
+
+
+@pytest.mark.parametrize("args", LONG, ids=" ".join)
+def test_a_pipe_that_closes_after_one_line_ends_the_command_cleanly(full: Shell, args: list[str]):
+    bash = shutil.which("bash")
+    if not bash:
+        pytest.skip("needs a shell with pipefail")
+    piped = [bash, "-c", 'set -o pipefail; "$@" | head -1', "bash", *full.command]
+    with started(full, *args, command=piped) as process:
+        ran = finished(process)
+    assert ran.code == 0, ran
+    assert ran.out.count("\n") == 1
+    assert not ACCIDENT.search(ran.err), ran.err
+
+
+@pytest.mark.parametrize("colors", ["", "1"], ids=["plain", "colors"])
+@pytest.mark.parametrize("args", LONG + SHORT, ids=" ".join)
+def test_a_pipe_that_nobody_reads_ends_the_command_cleanly(full: Shell, args: list[str], colors: str):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ran = subprocess.run(
+            [*full.command, *args],
+            stdin=subprocess.DEVNULL,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            cwd=full.folder,
+            env={**full.env, **({"FORCE_COLOR": colors, "NO_COLOR": ""} if colors else {})},
+            timeout=WAIT,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert ran.returncode == 0, ran
+    assert not ACCIDENT.search(ran.stderr.decode()), ran.stderr
+
+
+@pytest.mark.parametrize("where", [">&-", "2>&-", ">/dev/full"])
+@pytest.mark.parametrize("args", [["search", "common"], ["sources"]], ids=" ".join)
+def test_output_that_goes_nowhere_is_no_accident(full: Shell, args: list[str], where: str):
+    if "/dev/full" in where and not os.path.exists("/dev/full"):
+        pytest.skip("there is no /dev/full")
+    with started(full, *args, command=["/bin/sh", "-c", f'exec "$@" {where}', "sh", *full.command]) as process:
+        ran = finished(process)
+    assert ran.code == (2 if "full" in where else 0), ran
+    assert not ACCIDENT.search(ran.err), ran.err
+
+
+# At once
+
+
+def test_a_busy_brain_names_its_writer_and_still_answers(shell: Shell, many_notes: Path):
+    shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
+    shell.ok("ingest", "notes")
+    with started(shell, "ingest", str(many_notes)) as process:
+        until(lambda: has_lock(shell, process) and written(shell)[0] > 100_000, process)
+        kill_group(process, signal.SIGSTOP)
+        try:
+            for args in (["ingest", "notes", "--wait", "0"], ["doctor", "--fix", "--wait", "0.2"]):
+                busy = shell.run(*args)
+                assert busy.code == 75, busy
+                assert f"process {process.pid} (" in busy.err
+                assert f"ingest {many_notes})" in busy.err
+                assert not ACCIDENT.search(busy.err)
+            assert json.loads(shell.ok("status", "--json"))["writer"].startswith(f"{process.pid} ")
+            assert "tide" in shell.ok("search", "tide")
+        finally:
+            kill_group(process, signal.SIGCONT)
+        assert finished(process).code == 0
+    shell.ok("ingest", "notes", "--wait", "0")
+
+
+@pytest.mark.slow
+def test_writers_take_turns_and_no_search_notices(shell: Shell):
+    vaults = [Vault(shell.folder / name, notes=40, sections=30, seed=seed) for seed, name in enumerate("ab")]
+    shell.ok("ingest", "a", "b")
+
+    def searches(number: int) -> list[Ran]:
+        rng = random.Random(number)
+        return [shell.run("search", "common", rng.choice(WORDS), "--json", "-n", "200") for _ in range(15)]
+
+    rounds = 0
+    with ThreadPoolExecutor(4) as pool:
+        running = [pool.submit(searches, number) for number in range(4)]
+        while not all(future.done() for future in running) and rounds < 100:
+            rounds += 1
+            for vault in vaults:
+                vault.change(0.3)
+            with (
+                started(shell, "ingest", "a") as first,
+                started(shell, "ingest", "b") as second,
+                started(shell, "ingest", "a", "b") as third,
+                started(shell, "ingest", "a", "--wait", "0") as hasty,
+            ):
+                for process in (first, second, third):
+                    ran = finished(process)
+                    assert ran.code == 0, ran
+                ran = finished(hasty)
+                assert ran.code in {0, 75}, ran
+                assert not ACCIDENT.search(ran.err)
+        found = [ran for future in running for ran in future.result(WAIT)]
+    assert rounds > 1
+    for ran in found:
+        assert ran.code == 0, ran
+        assert not ACCIDENT.search(ran.err), ran.err
+        hits = [json.loads(line) for line in ran.out.splitlines()]
+        assert len(hits) == 200
+        assert all("common" in hit["content"] for hit in hits)
+    assert_sound(shell)
+    assert_like_fresh(shell, [vault.folder for vault in vaults], vaults[0].edited | vaults[1].edited)
+
+
+def test_several_ingests_at_once_make_one_brain(shell: Shell):
+    for number in range(4):
+        shell.write(f"notes{number}/a.md", f"# Note {number}\n\nThe tide tables are wrong.\n")
+    with (
+        started(shell, "ingest", "notes0") as first,
+        started(shell, "ingest", "notes1") as second,
+        started(shell, "ingest", "notes2") as third,
+        started(shell, "ingest", "notes3") as fourth,
+    ):
+        for process in (first, second, third, fourth):
+            ran = finished(process)
+            assert ran.code == 0, ran
+    assert len(paths_in(brain_of(shell))) == 4
+    assert_sound(shell)
+
+
+NOTES, PASSAGES = 8, 3
+GENERATIONS = """
+import sys, time
+from memoria.brain import Brain
+from memoria.ingest import TextNote
+from memoria.ingest.run import ingest_texts
+
+folder, first, last, notes, passages = sys.argv[1], *map(int, sys.argv[2:])
+brain = Brain.find(folder)
+with brain.writing() as store:
+    for generation in range(first, last):
+        text = f"# Generation {generation}\\n" + "".join(
+            f"\\n## Part {part}\\n\\nshared generation {generation}\\n" for part in range(passages)
+        )
+        batch = [TextNote(text.encode(), f"note{number}") for number in range(notes)]
+        ingest_texts(store, batch, brain.config, now=time.time())
+"""
+
+
+def generations(text: str) -> set[str]:
+    return set(re.findall(r"[Gg]eneration (\d+)", text))
+
+
+def look_by_search(brain: Brain) -> None:
+    answer = brain.search("shared", Filters(), limit=500)
+    seen = {number for hit in answer.hits for number in generations(f"{hit.title} {hit.content}")}
+    assert len(seen) == 1
+    assert len(answer.hits) == answer.found == NOTES * PASSAGES
+
+
+def look_by_show(brain: Brain) -> None:
+    (note,) = brain.show("note3", 0)
+    assert len(note.atoms) == PASSAGES
+    assert len(generations(note.source.title + "".join(atom.content for atom in note.atoms))) == 1
+    (beside,) = brain.show(note.atoms[1].key, 1)
+    assert len(beside.atoms) == PASSAGES
+    assert len(generations(beside.source.title + "".join(atom.content for atom in beside.atoms))) == 1
+
+
+def look_by_doctor(brain: Brain) -> None:
+    assert damage(brain) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("look", [look_by_search, look_by_show, look_by_doctor])
+def test_whoever_looks_while_another_writes_sees_one_state(shell: Shell, look: Callable[[Brain], None]):
+    brain = brain_of(shell)
+    brain.ingest_texts([TextNote(b"to begin with", "first")])  # the brain is there before anyone looks
+    sizes = [str(NOTES), str(PASSAGES)]
+    with started(shell, str(shell.brain), "0", "1", *sizes, command=python(GENERATIONS)) as process:
+        ran = finished(process)
+        assert ran.code == 0, ran
+    looks = 0
+    with started(shell, str(shell.brain), "1", "500", *sizes, command=python(GENERATIONS)) as process:
+        while process.poll() is None and looks < 20_000:
+            look(brain)
+            looks += 1
+        ran = finished(process)
+        assert ran.code == 0, ran
+    assert looks > 10
+    look(brain)
+    assert_sound(shell)
+
+
+HOLD = """
+import sys, time
+from memoria.store.lock import WriteLock
+
+while True:
+    with WriteLock(sys.argv[1], 30):
+        time.sleep(0.001)
+    time.sleep(0.001)
+"""
+LOOK = """
+import sys
+from memoria.store.lock import holder_of
+
+while True:
+    holder_of(sys.argv[1])
+"""
+
+
+def test_a_busy_error_always_names_the_writer(shell: Shell):
+    path = str(shell.folder / "brain.db")
+    busy = 0
+    with started(shell, path, command=python(HOLD)) as process:
+        until(lambda: os.path.exists(path + ".lock"), process)
+        for _ in range(3_000):
+            try:
+                with WriteLock(path, 0):
+                    pass
+            except StoreBusyError as error:
+                busy += 1
+                assert f"process {process.pid} (" in str(error)  # noqa: PT017 - most tries succeed
+    assert busy
+
+
+def test_whoever_asks_for_the_writer_keeps_no_writer_out(shell: Shell):
+    path = str(shell.folder / "brain.db")
+    with WriteLock(path, 0):
+        pass
+    with started(shell, path, command=python(LOOK)) as process:
+        until(lambda: path + ".lock" in map(str, opened_by(process)), process) if os.path.isdir(
+            "/proc/self/fd"
+        ) else time.sleep(1)
+        for _ in range(3_000):
+            with WriteLock(path, 0):
+                pass
+
+
+def test_what_is_forgotten_is_gone_even_if_it_changed_meanwhile(shell: Shell):
+    brain = brain_of(shell)
+    brain.ingest_texts([TextNote(b"# Old\n\nharbor", "note"), TextNote(b"# Other\n\ntide", "other")])
+    found = brain.find_to_forget(["note"], "")
+    brain.ingest_texts([TextNote(b"# New\n\nharbor moved", "note")])
+    brain.forget(found, ["note"])
+    with brain.reading() as store:
+        assert [name for _, name, _ in store.titles()] == ["Other"]
+        assert [source.path for source in store.sources()] == ["other"]
+    assert damage(brain) == []
+
+
+# Looking
+
+
+LOOKS = [["search", "x"], ["search", "x", "--json"], ["status"], ["tags"], ["buckets"], ["show", "x"], ["sources"]]
+
+
+def everything_below(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() if path.is_file() else b"" for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "default"])
+@pytest.mark.parametrize("args", [*LOOKS, ["doctor"], ["doctor", "--fix"]], ids=" ".join)
+def test_looking_makes_no_brain(shell: Shell, args: list[str], named: bool):  # noqa: FBT001
+    if not named:
+        del shell.env["MEMORIA_BRAIN"]
+    ran = shell.run(*args)
+    assert ran.code == 1, ran
+    assert "there is no brain" in ran.err
+    assert not ran.out
+    assert everything_below(shell.folder) == {}
+
+
+@pytest.mark.parametrize("args", [*LOOKS, ["doctor"]], ids=" ".join)
+def test_looking_changes_nothing(vault: Shell, args: list[str]):
+    before = everything_below(vault.folder)
+    assert vault.run(*args).code in {0, 1}
+    assert everything_below(vault.folder) == before
+
+
+def test_an_interrupted_creation_does_no_harm(shell: Shell):
+    shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
+    for ending in ("", "-wal", "-shm"):
+        shell.write(f"brain/brain.db.new{ending}", b"SQLite format 3\0 and no more")
+    before = everything_below(shell.folder)
+    for args in LOOKS:
+        ran = shell.run(*args)
+        assert ran.code == 1, ran
+        assert "there is no brain" in ran.err
+    assert everything_below(shell.folder) == before
+    shell.ok("ingest", "notes")
+    assert not list(shell.brain.glob("*.new*"))
+    assert "tide" in shell.ok("search", "tide")
+    assert_sound(shell)
+
+
+def test_a_new_brain_lets_readers_read_while_it_is_written(vault: Shell):
+    connection = sqlite3.connect(vault.brain / "brain.db")
+    try:
+        assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
+        connection.execute("begin immediate")  # what a writer holds through its whole transaction
+        assert vault.run("search", "harbor", "--json").code == 0
+    finally:
+        connection.close()
+
+
+def test_readers_need_no_lock(vault: Shell):
+    with open(vault.brain / "brain.db.lock", "r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for args in (["search", "harbor"], ["status"], ["sources"], ["tags"], ["doctor"]):
+            assert vault.run(*args).code == 0
