@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from memoria import config
 from memoria.errors import NoteError, NotFoundError, StoreMissingError, UsageError
 from memoria.model import Answer, IngestReport, ShownNote, Source, source_node, source_of
+from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters
-from memoria.retrieve.words import search
+from memoria.retrieve.walker import Request, Walk, search
 from memoria.scoring import Bm25
 from memoria.store import Store
 from memoria.text import label_name
@@ -46,22 +47,35 @@ class Brain:
         finally:
             store.close()
 
-    def search(
-        self, text: str, filters: Filters, *, budget: int | None = None, limit: int | None = None, suggest: bool = True
-    ) -> Answer:
-        """Answer a query by its words; a limit alone lifts the budget."""
-        if budget is None and limit is None:
-            budget = self.config["search.budget"]
-        bm25 = Bm25(*(self.config[f"bm25.{name}"] for name in Bm25._fields))
+    def search(self, request: Request, *, mode: str = "walk", shares: Shares | None = None) -> Answer:
+        """Answer a query; a limit alone lifts the budget. `mode` is walk, no-walk or strict."""
         with self.reading() as store:
-            answer = search(store, text, filters, bm25, budget=budget, limit=limit, changed=file_changed)
-            if suggest and answer.unknown:
-                from memoria.retrieve.nearest import near_terms, written_form
+            return self.answer(store, request, mode=mode, shares=shares)
 
-                near = {word: near_terms(store, word) for word in answer.unknown}
-                found = {word: written_form(store, terms[0][0]) if terms else None for word, terms in near.items()}
-                answer = answer._replace(unknown=found)
+    def answer(self, store: Store, request: Request, *, mode: str = "walk", shares: Shares | None = None) -> Answer:
+        """Answer a query from an open store."""
+        if request.budget is None and request.limit is None:
+            request = request._replace(budget=self.config["search.budget"])
+        request = request._replace(filters=request.filters.joined(request.query.filters))
+        answer = search(store, request, self.walk(mode, shares), changed=file_changed)
+        if answer.unknown:
+            from memoria.retrieve.nearest import written_form
+
+            found = {word: near and written_form(store, near) for word, near in answer.unknown.items()}
+            answer = answer._replace(unknown=found)
         return answer
+
+    def walk(self, mode: str = "walk", shares: Shares | None = None) -> Walk:
+        """Return the settings of the walk."""
+        return Walk(
+            bm25=Bm25(*(self.config[f"bm25.{name}"] for name in Bm25._fields)),
+            boost_labels=self.config["walk.boost_labels"],
+            harvest_top=self.config["walk.harvest_top"],
+            ignore=self.config["walk.ignore"],
+            shares=shares or Shares(self.config["walk.share"]),
+            walking=mode != "no-walk",
+            strict=mode == "strict",
+        )
 
     def status(self) -> dict[str, Any]:
         """Return what is in the brain, and where."""

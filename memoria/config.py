@@ -29,6 +29,10 @@ SETTINGS: dict[str, Setting] = {
     # A constant, so that one ingest never changes another note's numbers.
     "bm25.average_length": Setting(70.0, "words of an atom that counts as neither long nor short", 1),
     "bm25.title_weight": Setting(2.0, "how many times a title's words count", 0),
+    "walk.boost_labels": Setting(2.0, "factor for atoms whose tags or buckets hold a word of the query", 0),
+    "walk.harvest_top": Setting(3, "anchors whose tags, links and names lead to neighbors", 1),
+    "walk.ignore": Setting(("inbox", "_untagged"), "tags and buckets that lead nowhere"),
+    "walk.share": Setting(0.3, "share of the budget that neighbors may use", 0),
     "ingest.extensions": Setting((".md", ".markdown", ".txt"), "endings of the files that are notes"),
     "ingest.ignore": Setting((), "patterns, as in .gitignore, that are never ingested"),
     "ingest.max_megabytes": Setting(64, "a larger file is reported and left out", 1),

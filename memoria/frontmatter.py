@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 # A larger block, or one that unfolds into more values than this, is not front matter that a person wrote.
 MAX_CHARS = 64_000
 MAX_VALUES = 10_000
-PROSE_WORDS = 4  # a value of so many words is text to be read, and becomes part of an atom
+PROSE_WORDS = 4
+MAX_FIELD_WORDS = 24  # of a value that is no prose, so many make a note findable
 
 _FENCE = re.compile(r"-{3}[ \t]*\Z")
 _CLOSE = re.compile(r"(?:-{3}|\.{3})[ \t]*\Z")
@@ -81,6 +82,11 @@ def parse(lines: list[str], today: date) -> FrontMatter:
             if key not in _OWN_KEYS and (text := _flat(value))
         ),
     )
+
+
+def is_prose(value: str) -> bool:
+    """Tell whether a value is text to be read (a description, an intro), and not a word or a list of names."""
+    return any(len(part.split()) >= PROSE_WORDS for part in re.split(r"[,;]", value))
 
 
 def day_in(text: str, today: date) -> str | None:

@@ -32,7 +32,7 @@ _RELATION = re.compile(
 _CAPITAL = r"[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f]"
 _NAME = re.compile(
     rf"(?<!\w){_CAPITAL}[\w'’-]*(?:[ \t]+"
-    r"(?:(?:of|the|de|da|do|dos|von|van|der|and|in|la|le|du|al|bin|for|&)[ \t]+){0,2}"
+    r"(?:(?:of the|of|the|de|da|do|dos|von|van|der|and|in|la|le|du|al|bin|for|&)[ \t]+)?"
     rf"(?:{_CAPITAL}[\w'’-]*|\d+))*"
 )  # fmt: skip
 _SENTENCE_START = frozenset('.!?:;"“(*[>#-|\n')

@@ -34,6 +34,7 @@ class _Block(NamedTuple):
     text: str
     heading: tuple[str, ...]
     speaker: str = ""
+    continues: bool = False
 
 
 def parse(text: str, name: str, today: date) -> Note:
@@ -70,7 +71,7 @@ def _stem(name: str) -> str:
 
 def _properties(front: FrontMatter) -> Iterator[Atom]:
     """Front matter values that are prose (a description, an intro) are searched as text."""
-    prose = [field for field in front.fields if len(field.value.split()) >= frontmatter.PROSE_WORDS]
+    prose = [field for field in front.fields if frontmatter.is_prose(field.value)]
     if prose:
         text = "\n".join(f"{field.name}: {field.value}" for field in prose)[:MAX_CHARS]
         yield Atom(text, (), prose[0].line, "properties", "", (), (), (), tuple(inline.phrases(text)))
@@ -92,6 +93,7 @@ def _atom(block: _Block, title: str) -> Atom:
         links=tuple(inline.links(plain)),
         fields=tuple(inline.fields(plain)),
         phrases=tuple(inline.phrases(plain)),
+        continues=block.continues,
     )
 
 
@@ -282,17 +284,19 @@ def _split_sentences(block: _Block) -> Iterator[_Block]:
     text = block.text
     start = 0
     line = block.line
-    for end in _breaks(text, MAX_CHARS if block.kind == "turn" else PACK_CHARS):
+    most = MAX_CHARS if block.kind == "turn" else SPLIT_CHARS
+    even = len(text) / -(-len(text) // most)  # as many pieces as are needed, of about one size
+    for end in _breaks(text, min(most, even * 1.15)):
         piece = text[start:end]
         kept = piece.strip()
         if kept:
             lead = len(piece) - len(piece.lstrip())
-            yield block._replace(line=line + piece.count("\n", 0, lead), text=kept)
+            yield block._replace(line=line + piece.count("\n", 0, lead), text=kept, continues=start > 0)
         line += piece.count("\n")
         start = end
 
 
-def _breaks(text: str, target: int) -> Iterator[int]:
+def _breaks(text: str, target: float) -> Iterator[int]:
     """Yield where to cut: after the last sentence that keeps a piece within `target` characters."""
     start = last = 0
     for end in _sentence_ends(text):

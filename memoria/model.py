@@ -51,6 +51,7 @@ class Atom(NamedTuple):
     links: tuple[Link, ...]
     fields: tuple[Field, ...]
     phrases: tuple[str, ...]
+    continues: bool = False  # the atom before it is the beginning of the same paragraph
 
 
 class Words(NamedTuple):
@@ -100,7 +101,9 @@ class Outline(NamedTuple):
     ordinal: int
     line: int
     chars: int
-    words: int
+    words: int  # terms of the text
+    title_words: int  # terms of the title field
+    continues: bool  # a piece of the same paragraph as the atom before
 
 
 class StoredAtom(NamedTuple):
@@ -132,11 +135,35 @@ class Root(NamedTuple):
     globs: tuple[str, ...]
 
 
+class Bridge(NamedTuple):
+    """What leads from an anchor to a neighbor."""
+
+    kind: str  # tag | bucket | title | backlink | name
+    name: str
+    weight: float  # what it lends at the most
+    anchor: int  # the atom that it leads from
+
+
+class Why(NamedTuple):
+    """How a hit came to its score, which is `anchor` + `neighbor`."""
+
+    anchor: float  # (sum of words * labels * speaker + title) / best
+    words: dict[str, float]  # term -> what it adds: text, title and context together
+    labels: float  # factor for a tag or bucket that holds a word of the query
+    speaker: float  # factor for a chat turn whose speaker the query names
+    title: float  # added where the query names the note
+    best: float  # the best score of this query
+    neighbor: float  # what the strongest bridge lends
+    bridges: tuple[Bridge, ...]  # all that lead here from the same atom, the strongest first
+    anchor_key: str  # the key of that atom
+
+
 class Hit(NamedTuple):
-    """An atom that answers a query."""
+    """An atom, or several that touch, that answer a query."""
 
     rank: int
-    key: str
+    key: str  # of the best atom
+    keys: tuple[str, ...]  # of all, in the order of the note
     path: str
     relpath: str
     line: int
@@ -147,7 +174,7 @@ class Hit(NamedTuple):
     date: str | None
     score: float
     role: str  # anchor | neighbor
-    why: dict[str, float]  # term -> what it adds to the score
+    why: Why
     content: str
     cut: bool  # the atom alone is larger than the budget
     stale: bool  # the file is not what was ingested any more
@@ -157,10 +184,18 @@ class Answer(NamedTuple):
     """What a search returns."""
 
     hits: tuple[Hit, ...]
-    found: int  # atoms that match, shown or not
+    found: int  # atoms that match by words, shown or not
+    neighbors: int  # atoms that are reached over bridges alone
     unknown: dict[str, str | None]  # word that occurs nowhere -> the nearest one that does
+    near: dict[str, dict[str, float]]  # word that occurs nowhere -> what was asked for instead, with weights
     words: tuple[str, ...]  # the query's raw words, for highlighting
     atoms: int  # atoms in the brain
+    idfs: dict[str, float]
+    holding: dict[str, int]  # term -> in how many atoms
+    bridges: tuple[Bridge, ...]
+    used: int  # characters
+    used_by_neighbors: int
+    budget: int | None
 
 
 class IngestReport(NamedTuple):

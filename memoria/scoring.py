@@ -1,7 +1,10 @@
-"""The formulas, and nothing else."""
+"""The formulas, and nothing else. Constants were measured on real questions; docs/search.md tells what each does."""
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+from memoria.model import Outline
 
 
 class Bm25(NamedTuple):
@@ -16,8 +19,11 @@ class Bm25(NamedTuple):
         """Return what a term adds to a score, before its rarity: 0 for none, k1 + 1 at the most."""
         if tf <= 0:
             return 0.0
-        norm = self.k1 * (1 - self.b + self.b * length / self.average_length)
-        return tf * (self.k1 + 1) / (tf + norm)
+        return tf * (self.k1 + 1) / (tf + self.norm(length))
+
+    def norm(self, length: float) -> float:
+        """Return what a passage's length sets against its counts."""
+        return self.k1 * (1 - self.b + self.b * length / self.average_length)
 
 
 def idf(atoms: int, holding: int) -> float:
@@ -38,3 +44,75 @@ class Saturation(dict[int, float]):
         length = (shape >> 8 & 4095) + weight * (shape & 255)
         value = self[shape] = self._bm25.saturation(tf, length)
         return value
+
+
+# Context: what stands around an atom counts for it, too, less with distance, up to a window of characters.
+CONTEXT_REACH = 4
+CONTEXT_GAIN = 0.5
+CONTEXT_DECAY = 0.7
+CONTEXT_CHARS = 1_200
+
+
+def context(outline: Sequence[Outline], place: int) -> Iterator[tuple[int, float]]:
+    """Yield (place, gain) of the atoms around one: how much of each one's text counts for it."""
+    room = max(0, CONTEXT_CHARS - outline[place].chars) / 2
+    for step in (-1, 1):
+        left = room
+        for distance in range(1, CONTEXT_REACH + 1):
+            other = place + step * distance
+            if left <= 0 or not 0 <= other < len(outline):
+                break
+            chars = outline[other].chars
+            yield other, CONTEXT_GAIN * CONTEXT_DECAY ** (distance - 1) * min(1.0, left / max(1, chars))
+            left -= chars
+
+
+SPEAKER_FACTOR = 1.4  # for a chat turn whose speaker the query names
+TITLE_NAMED = 0.8  # of the best score, for the atoms of a note whose title the query names
+
+
+def title_bonus(best: float, rarities: Sequence[float], words: int, atoms: int) -> float:
+    """Return what a title of so many words, named in the query, adds to its note's atoms."""
+    mean = sum(rarities) / len(rarities) if rarities else 0.0
+    return TITLE_NAMED * best * mean / math.log(1 + atoms) * min(1.0, words / 2)
+
+
+# A paragraph that had to be split is one thought: where one piece answers, its neighbours count this much of its score.
+SAME_PARAGRAPH = 0.8
+
+# Bridges: what an anchor of strength x lends to an atom that it leads to.
+LINK = 0.7
+BACKLINK = 0.21
+LINKED_BACK = 0.5
+FEW_LINKS = 2
+SHARED = 0.4
+HUB = 0.7
+TAG = 2.0  # given on purpose
+FULL_NAME = 2.0  # of several words: it rarely means something else
+MOST_SHARED = 30  # atoms or notes; what more of them share leads nowhere
+MOST_BACKLINKS = 200
+OTHER_ATOMS = 0.5  # of a note that a bridge leads to: its best atom gets all, the others this share
+
+
+def rarity(total: int, holding: int) -> float:
+    """Return how telling it is that `holding` of `total` have something: 1 for one of many, towards 0 for all."""
+    return math.log(1 + total / max(1, holding)) / math.log(1 + total) if total else 0.0
+
+
+def link_bridge(strength: float, total: int, mentions: int, namesakes: int) -> float:
+    """Return what an anchor lends to a note that it names, one of several with that name."""
+    return LINK * strength * rarity(total, mentions) / math.sqrt(namesakes)
+
+
+def backlink_bridge(strength: float, total: int, mentions: int, links: int) -> float:
+    """Return what an anchor lends to an atom that names its note, as so many do.
+
+    A link is meant, where a name may just be there; but one of many links (an index) says little.
+    """
+    gain = LINKED_BACK / math.sqrt(max(1.0, links / FEW_LINKS)) if links else 0.0
+    return max(gain, BACKLINK) * strength * rarity(total, mentions) / math.sqrt(mentions)
+
+
+def shared_bridge(strength: float, total: int, holding: int) -> float:
+    """Return what an anchor lends to another that shares something with it that `holding` of `total` have."""
+    return SHARED * strength * rarity(total, holding) / math.pow(holding - 1, HUB)

@@ -11,12 +11,12 @@ from Stemmer import Stemmer
 # "system") stays findable. Written in capitals ("IT", "US", "WHO") a stop word is a name and is kept.
 STOP_WORDS = frozenset(
     """
-    a an the and or but if so than then as at by for from in into of off on onto out over to under up down with about
-    after again before between during until while because no not nor only too very also just now
-    i me my we us our you your he him his she her hers they them their it its
-    this that these those here there what which who whom whose when where why how
-    am is are was were be been being do does did done has have had having can could would should will shall may might
-    must any all both each more most some such other own same s t d m re ve ll don didn doesn isn
+    a an the and or but if so than then as at by for from in into of off on out over to under up down with about
+    after again before between during until while because no not only too very also just now
+    i me my we us our you your he him his she her they their it its
+    this that these there what which who whom whose when where why how
+    am is are was were be been being do does did done has have had can could would should will
+    any all both each more most some such other own same s t d m re ve ll don didn doesn isn
     """.split()
 )
 
@@ -207,6 +207,11 @@ def plain_words(text: str) -> list[str]:
     return _PLAIN_WORD.findall(fold(text))
 
 
+def words_as_written(text: str) -> list[str]:
+    """Return the words of `text` by which names are compared, with their capitals."""
+    return _PLAIN_WORD.findall(text)
+
+
 def name_key(name: str) -> str:
     """Return a title or alias as it is looked up in running text; "" where it is too long or too common for that."""
     words = plain_words(_PARENTHESES.sub("", name))
@@ -215,8 +220,13 @@ def name_key(name: str) -> str:
     return " ".join(words)
 
 
+def link_key(target: str) -> str:
+    """Return the name that a link's target mentions: the words of its last part."""
+    return " ".join(plain_words(link_name(target)))
+
+
 def phrase_keys(phrase: str) -> list[str]:
-    """Return a capitalised phrase and the phrases inside it, as they are looked up.
+    """Return a capitalised phrase and the phrases inside it, as they are looked up, the whole one first.
 
     "President Barack Obama" also mentions Barack Obama. A `^` in front (a single word that begins a sentence) stays.
     """
@@ -228,7 +238,7 @@ def phrase_keys(phrase: str) -> list[str]:
     found = (
         " ".join(plain_words(" ".join(words[start : end + 1])))
         for start in ends
-        for end in ends
+        for end in reversed(ends)
         if start <= end < start + MAX_NAME_WORDS
     )
     return [key for key in dict.fromkeys(found) if key and key not in STOP_WORDS]

@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import date
 from typing import NamedTuple
 
-from memoria.frontmatter import PROSE_WORDS
+from memoria.frontmatter import is_prose
 from memoria.markdown import indexed_text
 from memoria.model import source_node
 from memoria.store import Store
@@ -44,7 +44,7 @@ def documents(store: Store) -> list[Document]:
             counts = Counter(words)
             own = [*names, *atom.heading, *(label.name for label in shown.labels.get(atom.id, []))]
             if position == 0:
-                own += [f"{v.name} {v.value}" for v in values if len(v.value.split()) < PROSE_WORDS]
+                own += [f"{v.name} {v.value}" for v in values if not is_prose(v.value)]
             for name in own:
                 for term in terms(name):
                     if term not in counts and term not in title:

@@ -1,6 +1,7 @@
 """Faults, with real processes: killed, stopped, several at once, and nobody there to read."""
 
 import fcntl
+import io
 import json
 import os
 import random
@@ -13,16 +14,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memoria.brain import Brain
-from memoria.errors import StoreBusyError
+from memoria.cli import quick
+from memoria.errors import StoreBusyError, StoreMissingError
 from memoria.ingest import Given, TextNote
-from memoria.retrieve.filters import Filters
 from memoria.store.lock import WriteLock
 from tests.conftest import Ran, Shell
 
@@ -67,7 +68,7 @@ class Vault:
         self.made += 1
 
     def change(self, share: float) -> None:
-        """Append to some notes, rewrite a passage of others, rename one, remove one, and add one."""
+        """Append to some notes, rewrite a passage or the title of others, rename one, remove one, and add one."""
         chosen = self.rng.sample(self.notes, int(len(self.notes) * share))
         removed, renamed, *others = chosen
         removed.unlink()
@@ -75,12 +76,13 @@ class Vault:
         self.add()
         for number, path in enumerate(others):
             text = path.read_text()
-            if number % 2:
+            if number % 3 == 0:
                 path.write_text(text + "\n" + section(self.rng))
-            else:
-                place = text.rindex("## ")
-                path.write_text(text[:place] + section(self.rng))
+            elif number % 3 == 1:
+                path.write_text(text[: text.rindex("## ")] + section(self.rng))
                 self.edited.add(path.name)
+            else:
+                path.write_text(text.replace("\n", " again\n", 1))
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +155,12 @@ def has_lock(shell: Shell, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
+def has_helpers(process: subprocess.Popen[bytes]) -> bool:
+    """Whether it has started the processes that read and parse for it; on one processor there are none."""
+    ps = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True)
+    return os.cpu_count() == 1 or ps.stdout.split().count(str(process.pid)) > 2
+
+
 def written(shell: Shell) -> tuple[int, int]:
     """A stamp that changes with every write into the store."""
     with suppress(FileNotFoundError):
@@ -161,16 +169,36 @@ def written(shell: Shell) -> tuple[int, int]:
     return 0, 0
 
 
-def kill_somewhere(shell: Shell, process: subprocess.Popen[bytes], rng: random.Random, seconds: float) -> bool:
-    """Kill a process group at a random moment, every other time just after it wrote; tell whether it still ran."""
-    start = time.monotonic()
-    moment = start + rng.uniform(0, seconds)
-    while process.poll() is None and time.monotonic() < moment:
-        time.sleep(0.001)
+def generation(shell: Shell) -> int:
+    """How often the brain was changed so far."""
+    with suppress(StoreMissingError), brain_of(shell).reading() as store:
+        return int(store.meta()["generation"])
+    return 0
+
+
+def kill_somewhere(
+    shell: Shell, process: subprocess.Popen[bytes], rng: random.Random, *, batches: int, seconds: float
+) -> bool:
+    """Kill a process group at a random moment, and tell whether it still ran.
+
+    The moment is some batches and some time after the start, and then every other time just after the next write. By
+    the clock alone, a machine that is busy would have all of them before the first batch.
+    """
+    deadline = time.monotonic() + WAIT
+
+    def wait(condition: Callable[[], bool], pause: float) -> None:
+        while process.poll() is None and time.monotonic() < deadline and not condition():
+            time.sleep(pause)
+
+    enough = rng.randint(0, batches)
+    first = generation(shell)
+    if enough:
+        wait(lambda: generation(shell) >= first + enough, 0.02)
+    moment = time.monotonic() + rng.uniform(0, seconds)
+    wait(lambda: time.monotonic() >= moment, 0.001)
     if rng.random() < 0.5:
         before = written(shell)
-        while process.poll() is None and written(shell) == before and time.monotonic() < start + WAIT:
-            time.sleep(0.0005)
+        wait(lambda: written(shell) != before, 0.0005)
         time.sleep(rng.uniform(0, 0.03))
     ran = process.poll() is None
     kill_group(process)
@@ -234,13 +262,24 @@ def assert_like_fresh(shell: Shell, folders: list[Path], edited: set[str]) -> No
     assert contents(brain_of(shell), edited) == contents(fresh, edited)
 
 
+def find(brain: Brain, *words: str, limit: int = 500) -> list[dict[str, Any]]:
+    """Search as the command line does, without a process for each."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        try:
+            assert quick.run(["--brain", brain.folder, "search", *words, "--json", "--quiet", "--limit", str(limit)])
+        except SystemExit as end:
+            assert end.code == 1  # nothing found, which is an answer too
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
 def answers(brain: Brain) -> list[Any]:
     """What some queries find, with scores."""
     rng = random.Random(3)
-    queries = ["common", *(" ".join(rng.choices(WORDS, k=3)) for _ in range(10))]
+    queries = [["common"], *(rng.choices(WORDS, k=3) for _ in range(5))]
     return [
-        [(hit.key, hit.path, hit.line, hit.content, round(hit.score, 9)) for hit in answer.hits]
-        for answer in (brain.search(query, Filters(), limit=40) for query in queries)
+        [(hit["key"], hit["path"], hit["line"], hit["content"], hit["score"]) for hit in find(brain, *query, limit=40)]
+        for query in queries
     ]
 
 
@@ -248,24 +287,27 @@ def answers(brain: Brain) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_an_ingest_killed_at_any_moment_loses_nothing_that_was_written(shell: Shell):
-    vault = Vault(shell.folder / "notes", notes=150, sections=60, seed=2)
+def test_an_ingest_killed_at_any_moment_loses_nothing_that_was_written(shell: Shell) -> None:
+    vault = Vault(shell.folder / "notes", notes=120, sections=60, seed=2)
     start = time.monotonic()
     assert shell.run("ingest", "notes", MEMORIA_BRAIN=str(shell.folder / "timed")).code == 0
     whole = time.monotonic() - start
     rng = random.Random(4)
-    kills = tries = generation = 0
+    kills = tries = reached = partial = 0
+    killed = False
     known: set[str] = set()
     while kills < KILLS:
         tries += 1
         assert tries < 4 * KILLS, f"only {kills} of {tries} ingests could be killed"
-        if kills % 10 == 0:
+        new = kills % 3 == 0
+        if new:
             shutil.rmtree(shell.brain, ignore_errors=True)
-            known, generation = set(), 0
-        elif tries % 2:
-            vault.change(0.5)
+            known, reached = set(), 0
+        elif tries % 2 or not killed:
+            vault.change(0.6)
         with started(shell, "ingest", "notes") as process:
-            kills += kill_somewhere(shell, process, rng, whole)
+            killed = kill_somewhere(shell, process, rng, batches=3 if new else 1, seconds=whole / 8)
+        kills += killed
         status = shell.run("status", "--json")
         assert status.code in {0, 1}, status
         if status.code == 1:
@@ -273,29 +315,31 @@ def test_an_ingest_killed_at_any_moment_loses_nothing_that_was_written(shell: Sh
             assert not known
             continue
         found = json.loads(status.out)
-        assert found["generation"] >= generation
-        generation = found["generation"]
-        now = paths_in(brain_of(shell))
+        assert found["generation"] >= reached
+        reached = found["generation"]
+        brain = brain_of(shell)
+        now = paths_in(brain)
         assert {path for path in known if os.path.exists(path)} <= now, "a batch that was there is gone"
         assert len(now) == found["sources"]
         known = now
-        search = shell.run("search", "common", "--json", "-n", "3")
-        assert search.code == (0 if now else 1), search
-        assert not ACCIDENT.search(search.err)
-        if kills % 5 == 0:
-            assert_sound(shell)
+        partial += 0 < len(now) < len(vault.notes) - 1
+        assert bool(find(brain, "common", limit=3)) == bool(now)
+        if kills % 6 == 0:
+            assert damage(brain) == []
+    assert partial, "no kill came between two batches"
     assert_sound(shell)
     shell.ok("ingest", "notes")
+    assert "common" in shell.ok("search", "common")
     again = json.loads(shell.ok("ingest", "notes", "--json"))
     assert (again["new"], again["changed"], again["removed"]) == (0, 0, 0)
     assert_sound(shell)
     assert_like_fresh(shell, [vault.folder], vault.edited)
 
 
-def test_a_creation_killed_at_any_moment_leaves_no_half_brain(shell: Shell):
+def test_a_creation_killed_at_any_moment_leaves_no_half_brain(shell: Shell) -> None:
     shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
     rng = random.Random(5)
-    for _ in range(8):
+    for _ in range(6):
         shutil.rmtree(shell.brain, ignore_errors=True)
         with started(shell, "ingest", "notes") as process:
             until(shell.brain.exists, process)
@@ -310,7 +354,7 @@ def test_a_creation_killed_at_any_moment_leaves_no_half_brain(shell: Shell):
     assert_sound(shell)
 
 
-def test_the_lock_is_free_again_when_its_holder_was_killed(shell: Shell, many_notes: Path):
+def test_the_lock_is_free_again_when_its_holder_was_killed(shell: Shell, many_notes: Path) -> None:
     shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
     with started(shell, "ingest", str(many_notes)) as process:
         until(lambda: has_lock(shell, process), process)
@@ -321,9 +365,9 @@ def test_the_lock_is_free_again_when_its_holder_was_killed(shell: Shell, many_no
     assert_sound(shell)
 
 
-def test_a_killed_ingest_leaves_no_process_behind(shell: Shell, many_notes: Path):
+def test_a_killed_ingest_leaves_no_process_behind(shell: Shell, many_notes: Path) -> None:
     with started(shell, "ingest", str(many_notes)) as process:
-        until(lambda: any(written(shell)), process)
+        until(lambda: has_helpers(process) and written(shell)[0] > 100_000, process)
         process.kill()
         try:
             # Its helpers write to the same pipes: these end when the last of them has.
@@ -333,12 +377,11 @@ def test_a_killed_ingest_leaves_no_process_behind(shell: Shell, many_notes: Path
 
 
 MERGE = """
-import sys
 from memoria.brain import Brain
 from memoria.store import writer
 
 writer._MERGE_BYTES = 20_000  # many steps, as in a large brain
-with Brain.find(sys.argv[1]).writing() as store:
+with Brain.find(None).writing() as store:
     store.merge_segments(everything=True)
 """
 
@@ -361,41 +404,48 @@ def in_segments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["merge", "fix"])
-def test_a_merge_killed_at_any_moment_changes_no_answer(shell: Shell, in_segments: Path, what: str):
-    arguments = {"merge": [str(shell.brain)], "fix": ["doctor", "--fix"]}[what]
-    command = {"merge": python(MERGE), "fix": shell.command}[what]
-    shutil.copytree(in_segments, shell.brain)
-    brain = brain_of(shell)
-    before = answers(brain)
+def test_a_merge_killed_at_any_moment_changes_no_answer(shell: Shell, in_segments: Path, what: str) -> None:
+    command = {"merge": python(MERGE), "fix": [*shell.command, "doctor", "--fix"]}[what]
+    before = answers(Brain.find(str(in_segments)))
     assert all(before)
-    assert damage(brain) == []
 
-    def whole() -> float:
-        start = time.monotonic()
-        with started(shell, *arguments, command=command) as process:
-            ran = finished(process)
-        assert ran.code == 0, ran
+    def use_copy(number: int) -> None:
+        shell.brain = shell.folder / f"brain{number}"
+        shell.env["MEMORIA_BRAIN"] = str(shell.brain)
+        shutil.copytree(in_segments, shell.brain)
+
+    def assert_same() -> None:
+        brain = brain_of(shell)
         assert answers(brain) == before
         assert damage(brain) == []
-        with brain.reading() as store:
+
+    def whole() -> None:
+        with started(shell, command=command) as process:
+            ran = finished(process)
+        assert ran.code == 0, ran
+        assert_same()
+        with brain_of(shell).reading() as store:
             assert len(store.segments()) == 1
             assert not store.meta()["dead"]
-        return time.monotonic() - start
 
-    seconds = whole()
+    use_copy(0)
+    start = time.monotonic()
+    whole()
+    seconds = time.monotonic() - start
     rng = random.Random(6)
     kills = tries = 0
+    killed = False
     while kills < 5:
         tries += 1
         assert tries < 50, f"only {kills} of {tries} could be killed"
-        shutil.rmtree(shell.brain)
-        shutil.copytree(in_segments, shell.brain)
-        with started(shell, *arguments, command=command) as process:
-            kills += kill_somewhere(shell, process, rng, seconds)
-        assert answers(brain) == before
-        assert damage(brain) == []
-        whole()
-        assert leftovers(brain) == 0
+        if not killed:
+            use_copy(tries)
+        with started(shell, command=command) as process:
+            killed = kill_somewhere(shell, process, rng, batches=0, seconds=seconds)
+        kills += killed
+        assert_same()
+    whole()
+    assert leftovers(brain_of(shell)) == 0
 
 
 def leftovers(brain: Brain) -> int:
@@ -415,13 +465,14 @@ def leftovers(brain: Brain) -> int:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_ingest_says_so_and_the_next_one_completes_it(
     shell: Shell, many_notes: Path, number: signal.Signals, whom: str
-):
+) -> None:
     shell.write("one.md", "# One\n\ncommon\n")
     shell.ok("ingest", "one.md")
+    brain = brain_of(shell)
     sources = 1
     moments: list[Callable[[subprocess.Popen[bytes]], bool]] = [
-        lambda process: has_lock(shell, process),  # its helpers are just being started
-        lambda process: has_lock(shell, process) and written(shell)[0] > 0,  # it has begun to write
+        has_helpers,  # they are not ready yet
+        lambda _: written(shell)[0] > 100_000,  # the first batch is being written
     ]
     for moment in moments:
         with started(shell, "ingest", str(many_notes)) as process:
@@ -431,17 +482,17 @@ def test_a_stopped_ingest_says_so_and_the_next_one_completes_it(
             ran = finished(process)
         assert ran.code == 130, ran
         assert not ACCIDENT.search(ran.err), ran.err
-        assert_sound(shell)
-        now = len(paths_in(brain_of(shell)))
-        assert sources <= now <= 100
+        assert damage(brain) == []
+        now = len(paths_in(brain))
+        assert sources <= now <= 100, "what was written is gone, or the ingest was not stopped"
         sources = now
-    shell.ok("ingest", str(many_notes))
-    assert len(paths_in(brain_of(shell))) == 101
-    assert json.loads(shell.ok("ingest", str(many_notes), "--json"))["skipped"] == 100
+    report = json.loads(shell.ok("ingest", str(many_notes), "--json"))
+    assert (report["new"], report["skipped"]) == (101 - sources, sources - 1)
+    assert len(paths_in(brain)) == 101
     assert_sound(shell)
 
 
-def test_an_ingest_that_waits_for_the_lock_can_be_stopped_at_once(shell: Shell):
+def test_an_ingest_that_waits_for_the_lock_can_be_stopped_at_once(shell: Shell) -> None:
     shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
     shell.ok("ingest", "notes")
     lock = shell.brain / "brain.db.lock"
@@ -483,7 +534,7 @@ SHORT = [
 
 
 @pytest.mark.parametrize("args", LONG, ids=" ".join)
-def test_a_pipe_that_closes_after_one_line_ends_the_command_cleanly(full: Shell, args: list[str]):
+def test_a_pipe_that_closes_after_one_line_ends_the_command_cleanly(full: Shell, args: list[str]) -> None:
     bash = shutil.which("bash")
     if not bash:
         pytest.skip("needs a shell with pipefail")
@@ -497,7 +548,7 @@ def test_a_pipe_that_closes_after_one_line_ends_the_command_cleanly(full: Shell,
 
 @pytest.mark.parametrize("colors", ["", "1"], ids=["plain", "colors"])
 @pytest.mark.parametrize("args", LONG + SHORT, ids=" ".join)
-def test_a_pipe_that_nobody_reads_ends_the_command_cleanly(full: Shell, args: list[str], colors: str):
+def test_a_pipe_that_nobody_reads_ends_the_command_cleanly(full: Shell, args: list[str], colors: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -519,7 +570,7 @@ def test_a_pipe_that_nobody_reads_ends_the_command_cleanly(full: Shell, args: li
 
 @pytest.mark.parametrize("where", [">&-", "2>&-", ">/dev/full"])
 @pytest.mark.parametrize("args", [["search", "common"], ["sources"]], ids=" ".join)
-def test_output_that_goes_nowhere_is_no_accident(full: Shell, args: list[str], where: str):
+def test_output_that_goes_nowhere_is_no_accident(full: Shell, args: list[str], where: str) -> None:
     if "/dev/full" in where and not os.path.exists("/dev/full"):
         pytest.skip("there is no /dev/full")
     with started(full, *args, command=["/bin/sh", "-c", f'exec "$@" {where}', "sh", *full.command]) as process:
@@ -531,7 +582,7 @@ def test_output_that_goes_nowhere_is_no_accident(full: Shell, args: list[str], w
 # At once
 
 
-def test_a_busy_brain_names_its_writer_and_still_answers(shell: Shell, many_notes: Path):
+def test_a_busy_brain_names_its_writer_and_still_answers(shell: Shell, many_notes: Path) -> None:
     shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
     shell.ok("ingest", "notes")
     with started(shell, "ingest", str(many_notes)) as process:
@@ -553,13 +604,13 @@ def test_a_busy_brain_names_its_writer_and_still_answers(shell: Shell, many_note
 
 
 @pytest.mark.slow
-def test_writers_take_turns_and_no_search_notices(shell: Shell):
+def test_writers_take_turns_and_no_search_notices(shell: Shell) -> None:
     vaults = [Vault(shell.folder / name, notes=40, sections=30, seed=seed) for seed, name in enumerate("ab")]
     shell.ok("ingest", "a", "b")
 
     def searches(number: int) -> list[Ran]:
         rng = random.Random(number)
-        return [shell.run("search", "common", rng.choice(WORDS), "--json", "-n", "200") for _ in range(15)]
+        return [shell.run("search", "common", rng.choice(WORDS), "--json", "-n", "60") for _ in range(15)]
 
     rounds = 0
     with ThreadPoolExecutor(4) as pool:
@@ -586,13 +637,12 @@ def test_writers_take_turns_and_no_search_notices(shell: Shell):
         assert ran.code == 0, ran
         assert not ACCIDENT.search(ran.err), ran.err
         hits = [json.loads(line) for line in ran.out.splitlines()]
-        assert len(hits) == 200
-        assert all("common" in hit["content"] for hit in hits)
+        assert "common" in hits[0]["content"]
     assert_sound(shell)
     assert_like_fresh(shell, [vault.folder for vault in vaults], vaults[0].edited | vaults[1].edited)
 
 
-def test_several_ingests_at_once_make_one_brain(shell: Shell):
+def test_several_ingests_at_once_make_one_brain(shell: Shell) -> None:
     for number in range(4):
         shell.write(f"notes{number}/a.md", f"# Note {number}\n\nThe tide tables are wrong.\n")
     with (
@@ -632,10 +682,9 @@ def generations(text: str) -> set[str]:
 
 
 def look_by_search(brain: Brain) -> None:
-    answer = brain.search("shared", Filters(), limit=500)
-    seen = {number for hit in answer.hits for number in generations(f"{hit.title} {hit.content}")}
-    assert len(seen) == 1
-    assert len(answer.hits) == answer.found == NOTES * PASSAGES
+    hits = find(brain, "shared")
+    assert len({number for hit in hits for number in generations(f"{hit['title']} {hit['content']}")}) == 1
+    assert sum(hit["content"].count("shared") for hit in hits) == NOTES * PASSAGES
 
 
 def look_by_show(brain: Brain) -> None:
@@ -652,8 +701,10 @@ def look_by_doctor(brain: Brain) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("look", [look_by_search, look_by_show, look_by_doctor])
-def test_whoever_looks_while_another_writes_sees_one_state(shell: Shell, look: Callable[[Brain], None]):
+@pytest.mark.parametrize(("look", "last"), [(look_by_search, 240), (look_by_show, 100), (look_by_doctor, 100)])
+def test_whoever_looks_while_another_writes_sees_one_state(
+    shell: Shell, look: Callable[[Brain], None], last: int
+) -> None:
     brain = brain_of(shell)
     brain.ingest_texts([TextNote(b"to begin with", "first")])  # the brain is there before anyone looks
     sizes = [str(NOTES), str(PASSAGES)]
@@ -661,7 +712,7 @@ def test_whoever_looks_while_another_writes_sees_one_state(shell: Shell, look: C
         ran = finished(process)
         assert ran.code == 0, ran
     looks = 0
-    with started(shell, str(shell.brain), "1", "500", *sizes, command=python(GENERATIONS)) as process:
+    with started(shell, str(shell.brain), "1", str(last), *sizes, command=python(GENERATIONS)) as process:
         while process.poll() is None and looks < 20_000:
             look(brain)
             looks += 1
@@ -690,7 +741,7 @@ while True:
 """
 
 
-def test_a_busy_error_always_names_the_writer(shell: Shell):
+def test_a_busy_error_always_names_the_writer(shell: Shell) -> None:
     path = str(shell.folder / "brain.db")
     busy = 0
     with started(shell, path, command=python(HOLD)) as process:
@@ -701,11 +752,11 @@ def test_a_busy_error_always_names_the_writer(shell: Shell):
                     pass
             except StoreBusyError as error:
                 busy += 1
-                assert f"process {process.pid} (" in str(error)  # noqa: PT017 - most tries succeed
+                assert f"process {process.pid} (" in str(error)
     assert busy
 
 
-def test_whoever_asks_for_the_writer_keeps_no_writer_out(shell: Shell):
+def test_whoever_asks_for_the_writer_keeps_no_writer_out(shell: Shell) -> None:
     path = str(shell.folder / "brain.db")
     with WriteLock(path, 0):
         pass
@@ -718,7 +769,7 @@ def test_whoever_asks_for_the_writer_keeps_no_writer_out(shell: Shell):
                 pass
 
 
-def test_what_is_forgotten_is_gone_even_if_it_changed_meanwhile(shell: Shell):
+def test_what_is_forgotten_is_gone_even_if_it_changed_meanwhile(shell: Shell) -> None:
     brain = brain_of(shell)
     brain.ingest_texts([TextNote(b"# Old\n\nharbor", "note"), TextNote(b"# Other\n\ntide", "other")])
     found = brain.find_to_forget(["note"], "")
@@ -742,7 +793,7 @@ def everything_below(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("named", [True, False], ids=["named", "default"])
 @pytest.mark.parametrize("args", [*LOOKS, ["doctor"], ["doctor", "--fix"]], ids=" ".join)
-def test_looking_makes_no_brain(shell: Shell, args: list[str], named: bool):  # noqa: FBT001
+def test_looking_makes_no_brain(shell: Shell, args: list[str], named: bool) -> None:
     if not named:
         del shell.env["MEMORIA_BRAIN"]
     ran = shell.run(*args)
@@ -753,13 +804,13 @@ def test_looking_makes_no_brain(shell: Shell, args: list[str], named: bool):  # 
 
 
 @pytest.mark.parametrize("args", [*LOOKS, ["doctor"]], ids=" ".join)
-def test_looking_changes_nothing(vault: Shell, args: list[str]):
+def test_looking_changes_nothing(vault: Shell, args: list[str]) -> None:
     before = everything_below(vault.folder)
     assert vault.run(*args).code in {0, 1}
     assert everything_below(vault.folder) == before
 
 
-def test_an_interrupted_creation_does_no_harm(shell: Shell):
+def test_an_interrupted_creation_does_no_harm(shell: Shell) -> None:
     shell.write("notes/a.md", "# Harbor\n\nThe tide tables are wrong.\n")
     for ending in ("", "-wal", "-shm"):
         shell.write(f"brain/brain.db.new{ending}", b"SQLite format 3\0 and no more")
@@ -775,7 +826,7 @@ def test_an_interrupted_creation_does_no_harm(shell: Shell):
     assert_sound(shell)
 
 
-def test_a_new_brain_lets_readers_read_while_it_is_written(vault: Shell):
+def test_a_new_brain_lets_readers_read_while_it_is_written(vault: Shell) -> None:
     connection = sqlite3.connect(vault.brain / "brain.db")
     try:
         assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
@@ -785,7 +836,7 @@ def test_a_new_brain_lets_readers_read_while_it_is_written(vault: Shell):
         connection.close()
 
 
-def test_readers_need_no_lock(vault: Shell):
+def test_readers_need_no_lock(vault: Shell) -> None:
     with open(vault.brain / "brain.db.lock", "r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for args in (["search", "harbor"], ["status"], ["sources"], ["tags"], ["doctor"]):

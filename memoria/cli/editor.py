@@ -6,6 +6,7 @@ import subprocess
 
 from memoria import config
 from memoria.errors import UsageError
+from memoria.model import Hit
 
 _PLUS_LINE = ("vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "ne", "mg", "pico", "view")
 _COLON_LINE = ("hx", "helix", "subl", "zed")
@@ -41,3 +42,15 @@ def open_at(path: str, line: int) -> None:
         raise UsageError(f"the editor {editor!r} can't be started ({error.strerror})") from error
     if ended.returncode:
         raise UsageError(f"the editor {editor!r} ended with {ended.returncode}")
+
+
+def open_hit(hit: Hit) -> None:
+    """Open a hit's note at its line.
+
+    Raises:
+        UsageError: it has no file.
+
+    """
+    if not os.path.isabs(hit.path):
+        raise UsageError(f"{hit.path} came through a pipe and has no file", hint=f"memoria show {hit.key} prints it")
+    open_at(hit.path, hit.line)

@@ -8,6 +8,10 @@ from typing import Any
 
 FLAGS = {
     "--json": "as_json",
+    "--strict": "strict",
+    "--no-walk": "no_walk",
+    "--explain": "explain",
+    "--context": "context",
     "--paths": "paths",
     "-0": "null",
     "--null": "null",
@@ -17,7 +21,7 @@ FLAGS = {
     "--verbose": "verbose",
 }
 NUMBERS = {"--budget": "budget", "-b": "budget", "--limit": "limit", "-n": "limit"}
-TEXTS = {"--since": "since", "--until": "until"}
+TEXTS = {"--since": "since", "--until": "until", "--split": "split"}
 LISTS = {
     "--bucket": "bucket",
     "--tag": "tag",

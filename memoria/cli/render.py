@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memoria.cli.session import shown_path
+from memoria.cli.wording import via_sentence
 from memoria.model import Answer, Hit, ShownNote
 from memoria.text import terms_of_word, word_spans
 
@@ -25,7 +26,7 @@ def console() -> Console:
 
 def render_answer(answer: Answer) -> None:
     """Print hits."""
-    wanted = {term for word in answer.words for term in terms_of_word(word)}
+    wanted = {term for word in answer.words for term in terms_of_word(word)} | answer.idfs.keys()
     out = console()
     for hit in answer.hits:
         out.print(_hit(hit, wanted))
@@ -48,6 +49,9 @@ def _hit(hit: Hit, wanted: set[str]) -> Group:
         where.append("  changed since ingest", style="yellow")
     if hit.cut:
         where.append("  cut to the budget", style="yellow")
+    if hit.role == "neighbor":
+        via = Text(f"    {via_sentence(hit)}", style="italic magenta", no_wrap=True, overflow="ellipsis")
+        return Group(head, where, via, Padding(marked(hit.content, wanted), (0, 0, 1, 4)))
     return Group(head, where, Padding(marked(hit.content, wanted), (0, 0, 1, 4)))
 
 

@@ -1,16 +1,19 @@
 """The search command without its parser: shared by Typer's lane and the quick one."""
 
 import sys
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
 
+from memoria.cli import wording
 from memoria.cli.boundary import emit, leave
-from memoria.cli.session import Session, decorated, shown_path
+from memoria.cli.session import Session, decorated
 from memoria.errors import UsageError
-from memoria.model import Answer, Hit
+from memoria.model import Answer
+from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters, parse_day
+from memoria.retrieve.query import Query
+from memoria.retrieve.walker import Request
 
-SCHEMA = "memoria.hit/1"
 MAX_STDIN_CHARS = 1_000_000
 
 
@@ -28,17 +31,18 @@ def run(
     source: Sequence[str] = (),
     since: str | None = None,
     until: str | None = None,
+    strict: bool = False,
+    no_walk: bool = False,
+    split: str | None = None,
+    explain: bool = False,
+    context: bool = False,
     as_json: bool = False,
     paths: bool = False,
     null: bool = False,
     open_hit: int | None = None,
+    batch: str | None = None,
 ) -> None:
     """Answer, and end with 0 if anything was found, else with 1."""
-    text = " ".join(query)
-    if text == "-":
-        text = sys.stdin.buffer.read(MAX_STDIN_CHARS * 4).decode("utf-8", "replace")[:MAX_STDIN_CHARS]
-    if not text.strip():
-        raise UsageError("there is nothing to search for", hint="memoria search WORDS, or - to read them from a pipe")
     today = datetime.now(UTC).astimezone().date()
     filters = Filters(
         buckets=tuple(bucket),
@@ -50,72 +54,120 @@ def run(
         since=parse_day(since, today) if since else None,
         until=parse_day(until, today, end=True) if until else None,
     )
-    answer = session.brain.search(text, filters, budget=budget, limit=limit)
+    if strict and no_walk:
+        raise UsageError("--strict walks, and --no-walk does not: choose one")
+    mode = "strict" if strict else "no-walk" if no_walk else "walk"
+    shares = _shares(split)
+    overhead = wording.context_overhead if context else None
+    if batch is not None:
+        if query or open_hit is not None or context or paths:
+            raise UsageError("--batch reads the queries from a file, and answers in JSON lines")
+        requests = _requests(batch, filters, budget, limit, today)
+        _run_batch(session, requests, mode, shares, explain=explain)
+        return
+    text = _text(query)
+    request = Request(Query.parse(text, today), filters, budget, limit, overhead)
+    answer = session.brain.search(request, mode=mode, shares=shares)
     _say_unknown(session, answer)
     if open_hit is not None:
         _open(answer, open_hit)
         return
     if as_json:
-        _emit_json(answer)
+        for line in wording.json_lines(answer, explain=explain):
+            emit(line)
     elif paths:
         end = "\0" if null else "\n"
         for name in dict.fromkeys(hit.path for hit in answer.hits):
             sys.stdout.write(name + end)
+    elif context:
+        emit(wording.as_context(answer.hits))
     elif decorated():
         from memoria.cli.render import render_answer
 
         render_answer(answer)
     else:
         for hit in answer.hits:
-            emit(plain(hit))
-    _summarize(session, answer, filters, quiet=as_json or paths)
+            emit(wording.plain(hit))
+    if explain and not as_json:
+        emit(wording.reckoning(answer))
+    _summarize(session, answer, request, quiet=as_json or paths or context)
     if not answer.hits:
         leave(1)
 
 
-def plain(hit: Hit) -> str:
-    """Return a hit as plain text: what the terminal shows, without decoration."""
-    labels = " ".join([*(f"@{name}" for name in hit.buckets), *(f"#{name}" for name in hit.tags)])
-    notes = "".join([" (cut)" if hit.cut else "", " (changed since ingest)" if hit.stale else ""])
-    return (
-        f"{hit.rank}. {' > '.join([hit.title, *hit.heading])}\n"
-        f"   {hit.path}:{hit.line}  {labels}  {hit.score:.2f}  {hit.key}{notes}\n"
-        + "".join(f"   {line}\n" if line.strip() else "\n" for line in hit.content.split("\n"))
-    )
+def _text(query: Sequence[str]) -> str:
+    text = " ".join(query)
+    if text == "-":
+        text = sys.stdin.buffer.read(MAX_STDIN_CHARS * 4).decode("utf-8", "replace")[:MAX_STDIN_CHARS]
+    if not text.strip():
+        raise UsageError("there is nothing to search for", hint="memoria search WORDS, or - to read them from a pipe")
+    return text
 
 
-def as_record(hit: Hit) -> dict[str, object]:
-    """Return a hit as the JSON contract has it (docs/json.md)."""
-    record: dict[str, object] = {"type": "hit", "schema": SCHEMA, **hit._asdict()}
-    record["score"] = round(hit.score, 6)
-    record["why"] = {"words": {term: round(part, 6) for term, part in hit.why.items()}}
-    return record
+def _shares(split: str | None) -> Shares | None:
+    """Read --split 70/30: percent for anchors and for neighbors."""
+    if split is None:
+        return None
+    parts = split.split("/")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts) or sum(map(int, parts)) != 100:  # noqa: PLR2004
+        raise UsageError(f"--split {split!r} is not two percentages", hint="write --split 70/30: anchors, neighbors")
+    return Shares(int(parts[1]) / 100, least=3 if int(parts[1]) else 0)
 
 
-def _emit_json(answer: Answer) -> None:
+def _requests(
+    name: str, filters: Filters, budget: int | None, limit: int | None, today: date
+) -> Iterator[tuple[object, Request]]:
+    """Yield (id, request) of a file of queries: JSON objects with `query` and perhaps `id`, or plain lines."""
     import json
 
-    for hit in answer.hits:
-        emit(json.dumps(as_record(hit), ensure_ascii=False))
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else open(name, "rb").read()  # noqa: SIM115
+    except OSError as error:
+        raise UsageError(f"{name} can't be read ({error.strerror})") from error
+    for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        text, label = line.strip(), number
+        if text.startswith("{"):
+            try:
+                record = json.loads(text)
+                text, label = record["query"], record.get("id", number)
+            except (ValueError, KeyError):
+                raise UsageError(f'{name} line {number} is not JSON with a "query"') from None
+        if isinstance(text, str) and text:
+            yield label, Request(Query.parse(text, today), filters, budget, limit)
+
+
+def _run_batch(
+    session: Session,
+    requests: Iterator[tuple[object, Request]],
+    mode: str,
+    shares: Shares | None,
+    *,
+    explain: bool,
+) -> None:
+    brain = session.brain
+    with brain.reading() as store:
+        for label, request in requests:
+            answer = brain.answer(store, request, mode=mode, shares=shares)
+            for line in wording.json_lines(answer, explain=explain, label=label):
+                emit(line)
 
 
 def _say_unknown(session: Session, answer: Answer) -> None:
     for word, near in answer.unknown.items():
-        session.talk(f'no note has "{word}"' + (f'; did you mean "{near}"?' if near else ""))
+        session.talk(f'no note has "{word}"' + (f'; searched for "{near}" instead' if near else ""))
 
 
-def _summarize(session: Session, answer: Answer, filters: Filters, *, quiet: bool) -> None:
+def _summarize(session: Session, answer: Answer, request: Request, *, quiet: bool) -> None:
     if answer.hits:
-        chars = sum(len(hit.content) for hit in answer.hits)
         if not quiet:
-            session.talk(f"{len(answer.hits)} of {answer.found:,} matching atoms, {chars:,} characters")
-    elif not answer.words:
+            session.talk(wording.summary(answer))
+    elif not answer.words and not request.query.phrases:
         session.talk("nothing found: there is no word in that")
     elif not answer.atoms:
         session.talk("nothing found: the brain is empty; memoria ingest PATH fills it")
-    elif any(filters):
-        session.talk("nothing found within these filters")
-    elif not answer.unknown:
+    elif any(request.filters) or any(request.query.filters) or request.query.phrases or request.query.excluded:
+        session.talk("nothing found within these limits")
+    elif not answer.unknown and not answer.idfs:
         session.talk("nothing found: these words are too common to be indexed")
     else:
         session.talk("nothing found")
@@ -124,12 +176,6 @@ def _summarize(session: Session, answer: Answer, filters: Filters, *, quiet: boo
 def _open(answer: Answer, number: int) -> None:
     if not 1 <= number <= len(answer.hits):
         raise UsageError(f"there is no hit {number}; the search found {len(answer.hits)}")
-    from memoria.cli.editor import open_at
+    from memoria.cli.editor import open_hit
 
-    hit = answer.hits[number - 1]
-    if not hit.path.startswith("/") and ":" not in hit.path[:3]:
-        raise UsageError(f"{hit.path} came through a pipe and has no file", hint=f"memoria show {hit.key} prints it")
-    open_at(hit.path, hit.line)
-
-
-__all__ = ["SCHEMA", "as_record", "plain", "run", "shown_path"]
+    open_hit(answer.hits[number - 1])

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from memoria.errors import NoteError
-from memoria.frontmatter import PROSE_WORDS
+from memoria.frontmatter import MAX_FIELD_WORDS, is_prose
 from memoria.model import MAX_ATOMS, Atom, Field, Label, Note, Outline, Source, StoredAtom, Words, source_node
 from memoria.store.batch import Batch
 from memoria.store.segment import Entry, TitleTerms
@@ -42,6 +42,7 @@ class Surroundings:
             written = terms(f"{when.day} {_MONTHS[when.month - 1]} {when.year}")
             words += [term for term in written if term not in words]
         self._title = TitleTerms(words)
+        self.title_length = min(self._title.length, 255)
         names = [*(label.name for label in labels), *aliases]
         self._around = [term for name in names for term in name_terms(name)]
         self._fields = fields
@@ -50,8 +51,8 @@ class Surroundings:
         """Return all that an atom is found by; the note's first one is also found by the note's fields."""
         extra = [*self._around, *(term for name in (*atom.heading, *tags) for term in name_terms(name))]
         if first:  # values that are prose have an atom of their own
-            short = (field for field in self._fields if len(field.value.split()) < PROSE_WORDS)
-            extra += (term for field in short for term in terms(f"{field.name} {field.value}"))
+            short = (field for field in self._fields if not is_prose(field.value))
+            extra += (term for field in short for term in terms(f"{field.name} {field.value}")[:MAX_FIELD_WORDS])
         return Entry(node, words, self._title, extra, atom.speaker, atom.phrases)
 
 
@@ -84,7 +85,16 @@ def put_note(
             batch.put_atom(key, atom, entry, new_key=is_new)
             if old:
                 _drop(batch, old, known, keep_key=True)
-        places.append(Outline(number, atom.line, len(atom.text), words[position].length))
+        places.append(
+            Outline(
+                number,
+                atom.line,
+                len(atom.text),
+                min(words[position].length, 65_535),
+                around.title_length,
+                atom.continues,
+            )
+        )
     if known:
         taken = {old.id for old in kept.values()}
         for old in known.atoms:

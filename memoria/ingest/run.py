@@ -325,7 +325,7 @@ def _ingest_text(run: _Run, given: TextNote, *, append: bool) -> None:
 def _appended(known: Known, note: Note) -> Note:
     """Return the note that the store has, with the new text below it."""
     old = [
-        Atom(atom.text, atom.heading, place.line, atom.kind, atom.speaker, (), (), (), atom.phrases)
+        Atom(atom.text, atom.heading, place.line, atom.kind, atom.speaker, (), (), (), atom.phrases, place.continues)
         for atom, place in zip(known.atoms, known.places, strict=True)
     ]
     end = old[-1].line + old[-1].text.count("\n") + 1 if old else 0

@@ -1,47 +1,118 @@
-"""Fitting hits into a budget of characters."""
+"""Fitting atoms into a budget of characters."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-MISSES = 8  # so many that did not fit in a row of ranks: the rest will hardly fit better
+from memoria.model import source_of
+
+MISSES = 8  # so many that did not fit: what follows will hardly fit better
+GAP = "\n\n"  # between two atoms that touch and are shown as one
 
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|\n")
 
 
-class Fitted(NamedTuple):
-    """An atom that fits, and its text: cut only where the atom alone is larger than the whole budget."""
+class Ranked(NamedTuple):
+    """An atom in the ranking."""
 
     atom: int
     score: float
-    text: str
-    cut: bool
+    neighbor: bool
+
+
+class Shares(NamedTuple):
+    """How much of the budget neighbors may use; where that is less, one atom each of so many notes."""
+
+    neighbors: float = 0.3
+    least: int = 3
+
+
+class Fitted(NamedTuple):
+    """What was taken, in the order of the ranking; cut only where the best atom alone is larger than the budget."""
+
+    taken: list[Ranked]
+    cut: str | None = None
+    used: int = 0
+    by_neighbors: int = 0
 
 
 def fit(
-    ranked: Iterable[tuple[int, float]], text_of: Callable[[int], str], budget: int | None, limit: int | None
-) -> Iterator[Fitted]:
+    ranked: Iterable[Ranked],
+    text_of: Callable[[int], str],
+    touching: Callable[[int, set[int]], bool],
+    *,
+    budget: int | None,
+    limit: int | None,
+    shares: Shares,
+    overhead: Callable[[int], int] = lambda _: 0,
+) -> Fitted:
     """Take atoms by rank while they fit; what does not is skipped, not cut.
 
-    A budget that not even the best atom fits into still gets the beginning of that one.
+    Atoms that touch are shown together, so `limit` atoms are at most as many hits. `overhead` is what is printed around a hit and counts as well.
     """
-    used = count = misses = 0
-    first: tuple[int, float] | None = None
-    for atom, score in ranked:
-        if limit is not None and count >= limit:
-            return
-        text = text_of(atom)
-        if budget is not None and used + len(text) > budget:
-            first = first or (atom, score)
-            misses += 1
-            if misses >= MISSES:
-                break
-            continue
-        used += len(text)
-        count += 1
-        yield Fitted(atom, score, text, cut=False)
-    if count == 0 and first and budget:
-        yield Fitted(*first, cut_at_sentence(text_of(first[0]), budget), cut=True)
+    taken: list[Ranked] = []
+    chosen: set[int] = set()
+    used = by_neighbors = misses = 0
+    notes: set[int] = set()  # of neighbors
+    first: Ranked | None = None
+    for item in ranked:
+        touches = touching(item.atom, chosen)
+        if limit is not None and len(taken) >= limit:
+            break
+        size = len(text_of(item.atom)) + (0 if touches else overhead(item.atom)) + (len(GAP) if taken else 0)
+        if budget is not None:
+            room = shares.neighbors * budget
+            one_more = source_of(item.atom) not in notes and len(notes) < shares.least
+            if item.neighbor and not one_more and by_neighbors + size > room:
+                continue
+            if used + size > budget:
+                first = first or item
+                misses += 1
+                if misses >= MISSES:
+                    break
+                continue
+        taken.append(item)
+        chosen.add(item.atom)
+        used += size
+        if item.neighbor:
+            notes.add(source_of(item.atom))
+            by_neighbors += size
+    if not taken and first and budget:
+        cut = cut_at_sentence(text_of(first.atom), max(0, budget - overhead(first.atom)))
+        return Fitted([first], cut, len(cut), len(cut) if first.neighbor else 0)
+    return Fitted(taken, None, used, by_neighbors)
+
+
+def fit_both(
+    anchors: Iterable[Ranked],
+    neighbors: Iterable[Ranked],
+    text_of: Callable[[int], str],
+    touching: Callable[[int, set[int]], bool],
+    *,
+    budget: int | None,
+    limit: int | None,
+    shares: Shares,
+    overhead: Callable[[int], int] = lambda _: 0,
+) -> Fitted:
+    """Give anchors and neighbors each their share, and nothing of it to the other."""
+    part = shares.neighbors
+    theirs = round(limit * part) if limit is not None else None
+    whole = Shares(1.0)
+    first = fit(
+        anchors, text_of, touching,
+        budget=None if budget is None else int(budget * (1 - part)),
+        limit=None if limit is None else limit - (theirs or 0),
+        shares=whole, overhead=overhead,
+    )  # fmt: skip
+    if first.cut is not None:
+        return first
+    room = None if budget is None else max(0, int(budget * part) - len(GAP))
+    second = fit(
+        neighbors, text_of, touching, budget=room, limit=theirs, shares=whole, overhead=overhead
+    )  # fmt: skip
+    if second.cut is not None:
+        return first
+    return Fitted([*first.taken, *second.taken], None, first.used + second.used, second.used)
 
 
 def cut_at_sentence(text: str, budget: int) -> str:

@@ -34,6 +34,19 @@ class Filters(NamedTuple):
         """Whether the sources have to be looked at."""
         return bool(self.paths or self.sources or self.since or self.until)
 
+    def joined(self, other: "Filters") -> "Filters":
+        """Return the limits of both."""
+        return Filters(
+            buckets=(*self.buckets, *other.buckets),
+            tags=(*self.tags, *other.tags),
+            any_tags=(*self.any_tags, *other.any_tags),
+            not_tags=(*self.not_tags, *other.not_tags),
+            paths=(*self.paths, *other.paths),
+            sources=(*self.sources, *other.sources),
+            since=max(filter(None, (self.since, other.since)), default=None),
+            until=min(filter(None, (self.until, other.until)), default=None),
+        )
+
 
 def parse_day(text: str, today: date, *, end: bool = False) -> date:
     """Return the day that `2025-03-01`, `2025-03`, `2025`, `7d`, `2w`, `today` or `yesterday` names.

@@ -7,7 +7,7 @@ from typing import Any
 from memoria.model import Atom, Field, Label, Outline, Root, Source, StoredAtom, source_node
 from memoria.store.packing import pack_outline
 from memoria.store.segment import Entry, SegmentWriter, lexicon
-from memoria.text import link_name, name_key, terms
+from memoria.text import link_key, link_name, name_key, terms
 
 
 def another_key(key: str, *taken: Container[str]) -> str:
@@ -24,6 +24,7 @@ class Batch:
         self.next_source = next_source
         self.chars = 0
         self.added = 0
+        self.sources = 0  # more than before
         self.dead: list[int] = []  # atoms that index segments still hold
         self.index = SegmentWriter()
         self.new_keys: dict[str, int] = {}  # key -> atom
@@ -52,6 +53,7 @@ class Batch:
         self.index.absorb(other.index)
         self.chars += other.chars
         self.added += other.added
+        self.sources += other.sources
 
     @property
     def empty(self) -> bool:
@@ -83,14 +85,15 @@ class Batch:
             if old.path != source.path:
                 self.rows["gone_paths"].append([old.path])
             self._drop_names(old)
+        self.sources += old is None
         self.rows["paths"].append([source.path, source.id])
         self.rows["names"] += ([kind, name, source.id, " ".join(terms(name))] for kind, name in _names(source))
 
-        self.rows["called"] += ([key, source.id, kind] for kind, name in _names(source) if (key := name_key(name)))
+        self.rows["called"] += _called(source)
 
     def _drop_names(self, source: Source) -> None:
         self.rows["gone_names"] += ([kind, name, source.id] for kind, name in _names(source))
-        self.rows["gone_called"] += ([key, source.id] for _, name in _names(source) if (key := name_key(name)))
+        self.rows["gone_called"] += _called(source)
 
     def put_outline(self, source: int, places: list[Outline]) -> None:
         """Write the order of a source's atoms."""
@@ -116,7 +119,7 @@ class Batch:
             node, key, "\n".join(atom.heading), atom.text, atom.kind, atom.speaker, "\n".join(atom.phrases),
         ]  # fmt: skip
         self.rows["links"] += (
-            [node, n, link.kind, link_name(link.target), link.target, link.text, link.line]
+            [node, n, link.kind, link_key(link.target), link.target, link.text, link.line]
             for n, link in enumerate(atom.links)
         )
         if atom.fields:
@@ -146,6 +149,7 @@ class Batch:
 
     def drop_source(self, source: Source) -> None:
         """Remove a source's own rows."""
+        self.sources -= 1
         self.rows["gone_sources"].append([source.id])
         self.rows["gone_paths"].append([source.path])
         self._drop_names(source)
@@ -174,3 +178,8 @@ class Batch:
 
 def _names(source: Source) -> list[tuple[str, str]]:
     return [("title", source.title), *(("alias", alias) for alias in source.aliases)]
+
+
+def _called(source: Source) -> list[list[Any]]:
+    names = [*_names(source), ("file", link_name(source.relpath))]
+    return [[key, source.id, kind] for kind, name in names if (key := name_key(name))]

@@ -9,7 +9,7 @@ from memoria.store.lock import WriteLock
 from memoria.store.scripts import names, script
 from memoria.store.version import VERSION, version_of
 
-_FIRST_META = (("version", VERSION), ("generation", 0), ("atoms", 0), ("dead", b""), ("next_source", 1),
+_FIRST_META = (("version", VERSION), ("generation", 0), ("atoms", 0), ("sources", 0), ("dead", b""), ("next_source", 1),
                ("next_segment", 1), ("ingested", 0))  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def unpack_ids(data: bytes) -> Sequence[int]:
     return memoryview(data).cast("Q")
 
 
-_OUTLINE = struct.Struct("<IIII")
+_OUTLINE = struct.Struct("<IIIHB?")
 
 
 def pack_outline(places: Iterable[Outline]) -> bytes:

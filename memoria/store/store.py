@@ -9,7 +9,7 @@ from memoria.store.engine import Engine
 from memoria.store.packing import unpack_ids, unpack_mentions, unpack_outline, unpack_postings
 from memoria.store.phrases import MENTION_BUCKETS, phrase_hash
 from memoria.store.version import VERSION, version_of
-from memoria.text import link_name, sanitize_fts_query, terms
+from memoria.text import sanitize_fts_query, terms
 
 
 class Found(NamedTuple):
@@ -17,6 +17,7 @@ class Found(NamedTuple):
 
     generation: int
     atoms: int
+    sources: int
     dead: frozenset[int]
     postings: dict[str, list[tuple[Sequence[int], Sequence[int]]]]  # term -> (ids, shapes) of each segment
     bytes_read: int
@@ -130,6 +131,15 @@ class Store:
                 shown = shown._replace(generation=row[0])
         return shown
 
+    def outlines(self, sources: Iterable[int]) -> dict[int, list[Outline]]:
+        """Return the order of these sources' atoms."""
+        rows = self._engine.read("query/outlines", sources=list(sources))
+        return {source: unpack_outline(data) for source, data in rows}
+
+    def texts(self, atoms: Iterable[int]) -> dict[int, str]:
+        """Return the texts of these atoms."""
+        return dict(self._engine.read("query/texts", atoms=list(atoms)))
+
     def show_source(self, source: int) -> tuple[Shown, list[StoredAtom]]:
         """Return a source with all its atoms, in the order of the note."""
         outline = self.show((), [source]).outlines.get(source, [])
@@ -155,6 +165,30 @@ class Store:
         rows = self._engine.read("query/labeled", kind=kind, name=name, below=name + "/", after=name + "0")
         return {row[0] for row in rows}
 
+    def find_labels(self, words: Iterable[str], *, most: int) -> list[tuple[str, str]]:
+        """Return (kind, name) of the tags and buckets that hold one of these terms."""
+        wanted = set(words)
+        query = sanitize_fts_query(" ".join(wanted))
+        if not query:
+            return []
+        rows = self._engine.read("query/find_labels", query=query, most=most)
+        # The guard cuts words at what it does not know (node.js), so the terms have the last word.
+        return [(kind, name) for kind, name, text in rows if not wanted.isdisjoint(text.split())]
+
+    def human_nodes(self, labels: Iterable[tuple[str, str]]) -> set[int]:
+        """Return the nodes to which people gave one of these labels."""
+        return {row[0] for row in self._engine.read("query/human_nodes", labels=[list(label) for label in labels])}
+
+    def harvest(self, anchors: Iterable[int]) -> list[tuple[str, str, int, list[int]]]:
+        """Return (kind, name, how many notes have it, the anchors that have it) of these nodes' labels."""
+        rows = self._engine.read("query/harvest", anchors=[[node] for node in anchors])
+        return [(kind, name, notes, nodes) for kind, name, notes, nodes in rows]
+
+    def walk(self, bridges: Iterable[tuple[str, str, float]]) -> list[tuple[int, float, str, str]]:
+        """Return (node, weight, kind, name) of what these bridges lead to."""
+        rows = self._engine.read("query/walk", bridges=[list(bridge) for bridge in bridges])
+        return [(node, weight, kind, name) for node, weight, kind, name in rows]
+
     def source_sizes(self) -> dict[int, int]:
         """Return how many atoms each source has."""
         return dict(self._engine.read("query/source_sizes"))
@@ -176,14 +210,18 @@ class Store:
         rows = self._engine.read("query/links", atoms=list(atoms))
         return [(row[0], Link(row[2], *row[4:])) for row in rows]
 
+    def link_counts(self, atoms: Iterable[int]) -> dict[int, int]:
+        """Return how many links these atoms have, if any."""
+        return dict(self._engine.read("query/link_counts", atoms=list(atoms)))
+
     def all_links(self) -> list[tuple[int, Link]]:
         """Return what all atoms point to."""
         return [(row[0], Link(*row[1:])) for row in self._engine.read("query/all_links")]
 
-    def linked(self, names: Iterable[str]) -> list[int]:
-        """Return the atoms with a link to one of these names."""
-        rows = self._engine.read("query/linked", names=[link_name(name) for name in names])
-        return list(dict.fromkeys(row[1] for row in rows))
+    def linking(self, names: Iterable[str]) -> list[tuple[str, int]]:
+        """Return (name, atom) of the atoms with a link to one of these names, given as `text.name_key`."""
+        rows = self._engine.read("query/linked", names=list(names))
+        return [(row[0], row[1]) for row in rows]
 
     def fields(self, nodes: Iterable[int]) -> list[tuple[int, Field]]:
         """Return the named values of these nodes."""
@@ -202,7 +240,9 @@ class Store:
             else:
                 size += len(data)
                 found.setdefault(name, []).append(unpack_postings(data))
-        return Found(meta["generation"], meta["atoms"], frozenset(unpack_ids(meta["dead"])), found, size)
+        return Found(
+            meta["generation"], meta["atoms"], meta["sources"], frozenset(unpack_ids(meta["dead"])), found, size
+        )
 
     def mentions(self, keys: Iterable[str]) -> dict[str, list[int]]:
         """Return the atoms that mention each of these phrases (`text.phrase_keys`); some of them may be dead."""
@@ -221,11 +261,11 @@ class Store:
                     place += 1
         return found
 
-    def called(self, names: Iterable[str]) -> dict[str, list[int]]:
-        """Return the sources that have these names (`text.name_key`)."""
-        found: dict[str, list[int]] = {}
-        for name, source in self._engine.read("query/called", names=list(names)):
-            found.setdefault(name, []).append(source)
+    def called(self, names: Iterable[str]) -> dict[str, list[tuple[str, int]]]:
+        """Return (kind, source) of the sources that have these names (`text.name_key`)."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for name, kind, source in self._engine.read("query/called", names=list(names)):
+            found.setdefault(name, []).append((kind, source))
         return found
 
     def terms_from(self, initial: str) -> set[str]:

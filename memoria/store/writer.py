@@ -52,6 +52,7 @@ class StoreWriter(Store):
         totals = {
             "generation": meta["generation"] + 1,
             "atoms": meta["atoms"] + batch.added - len(batch.dead),
+            "sources": meta["sources"] + batch.sources,
             "dead": dead,
             "next_source": batch.next_source,
             "next_segment": segment + 1,
