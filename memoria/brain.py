@@ -190,7 +190,7 @@ class Brain:
         )
 
     def ingest_texts(
-        self, notes: "Iterable[TextNote | NoteError]", *, wait: float | None = None, **options: Any
+        self, notes: "Iterable[TextNote | NoteError | None]", *, wait: float | None = None, **options: Any
     ) -> IngestReport:
         """Ingest notes that come as text."""
         from memoria.ingest import ingest_texts

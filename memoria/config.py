@@ -5,6 +5,7 @@ The only reader of the environment.
 
 import math
 import os
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memoria.errors import ConfigError, UsageError
@@ -19,13 +20,14 @@ class Setting(NamedTuple):
     default: Any
     about: str
     least: float | None = None
+    most: float | None = None
 
 
 # Every setting stands here once: `config list` prints this table, and docs/configuration.md is checked against it.
 SETTINGS: dict[str, Setting] = {
     "search.budget": Setting(4_000, "characters of text that a search returns", 1),
     "bm25.k1": Setting(1.5, "how soon a repeated word stops counting", 0),
-    "bm25.b": Setting(0.75, "how much a long atom is held back, 0 to 1", 0),
+    "bm25.b": Setting(0.75, "how much a long atom is held back, 0 to 1", 0, 1),
     # A constant, so that one ingest never changes another note's numbers.
     "bm25.average_length": Setting(70.0, "words of an atom that counts as neither long nor short", 1),
     "bm25.title_weight": Setting(2.0, "how many times a title's words count", 0),
@@ -47,6 +49,8 @@ def find_brain(flag: str | None) -> str:
     """Return the brain's folder: --brain, MEMORIA_BRAIN, the nearest parent with a memoria.toml, the user's own."""
     named = flag or os.environ.get("MEMORIA_BRAIN")
     if named:
+        if any("\ud800" <= char <= "\udfff" for char in named):
+            raise UsageError(f"the brain {named!a} has a name that is not UTF-8", hint="name another with --brain")
         return os.path.abspath(os.path.expanduser(named))
     try:
         folder = os.getcwd()
@@ -100,12 +104,15 @@ def read_file(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        loaded = tomllib.loads(data.decode("utf-8"))
-    except ValueError as error:
+        loaded = tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path} line {line} is not UTF-8", hint="save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", hint="mend that line, or delete the file") from error
     found = {}
     for key, value in _flatten(loaded):
-        where = f"{path} line {_line_of(data.decode('utf-8'), key)}"
+        where = f"{path} line {_line_of(data.decode('utf-8-sig'), key)}"
         found[key] = check(key, value, where)
     return found
 
@@ -154,6 +161,8 @@ def check(key: str, value: Any, where: str) -> Any:
         raise ConfigError(f"{where}: {key} must be {wanted}, not {value!r}")
     if setting.least is not None and value < setting.least:
         raise ConfigError(f"{where}: {key} must be at least {setting.least:g}, not {value!r}")
+    if setting.most is not None and value > setting.most:
+        raise ConfigError(f"{where}: {key} must be at most {setting.most:g}, not {value!r}")
     return type(default)(value)
 
 
@@ -188,7 +197,8 @@ def _line_of(text: str, key: str) -> int:
         bare = line.strip()
         if bare.startswith("["):
             here = bare.strip("[] ")
-        full = f"{here}.{bare.split('=')[0].strip()}" if here else bare.split("=")[0].strip()
+        name_here = bare.split("=")[0].replace('"', "").replace("'", "").strip()
+        full = f"{here}.{name_here}" if here else name_here
         if full == key or (here == key and bare.startswith("[")):
             return number
     return next((n for n, line in enumerate(text.split("\n"), 1) if (name or section) in line), 1)
@@ -205,14 +215,17 @@ def set_value(brain: str, key: str, text: str) -> Any:
     read_file(path)  # an unusable file is not written over
     try:
         with open(path, "rb") as file:
-            old = file.read().decode("utf-8")
+            old = file.read().decode("utf-8-sig")
     except FileNotFoundError:
         old = ""
     table: dict[str, Any] = tomllib.loads(old)
     section, _, name = key.rpartition(".")
     table.setdefault(section, {})[name] = list(value) if isinstance(value, tuple) else value
     head = "".join(line + "\n" for line in old.split("\n") if line.startswith("#"))
-    os.makedirs(brain, exist_ok=True)
+    try:
+        os.makedirs(brain, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{brain} can't be made ({error.strerror})", hint="name another place with --brain") from error
     write_whole(path, head + ("\n" if head else "") + tomli_w.dumps(table))
     return value
 
@@ -247,6 +260,8 @@ def write_whole(path: str, text: str) -> None:
             file.write(text)
         os.replace(draft, path)
     except OSError as error:
+        with suppress(OSError):
+            os.remove(draft)
         raise UsageError(f"{path} can't be written ({error.strerror})") from error
 
 

@@ -58,16 +58,16 @@ def parse(lines: list[str], today: date) -> FrontMatter:
     if not text.strip():
         return FrontMatter()
     if len(text) > MAX_CHARS:
-        return FrontMatter(warning=f"front matter of over {MAX_CHARS:,} characters was left out")
+        return FrontMatter(warning=f"front matter of over {MAX_CHARS:,} characters is kept as text")
     try:
         loaded: dict[str, tuple[Value, int]] = _handler().load(text)
     except _UnreadableError as error:
-        return FrontMatter(warning=f"front matter {error} and was left out")
+        return FrontMatter(warning=f"front matter {error} and is kept as text")
     except Exception as error:
         reason = _yaml_reason(error)
         if not reason:
             raise
-        return FrontMatter(warning=f"front matter is not valid YAML and was left out ({reason})")
+        return FrontMatter(warning=f"front matter is not valid YAML and is kept as text ({reason})")
     values = {key: value for key, (value, _) in loaded.items()}
     title = values.get("title", "")
     return FrontMatter(

@@ -42,10 +42,13 @@ def parse(text: str, name: str, today: date) -> Note:
     lines = text.split("\n")
     front_lines, start = frontmatter.split(lines)
     front = frontmatter.parse(front_lines, today)
-    blocks, first_h1 = _blocks(lines, start)
+    # What can't be read as front matter is text, perhaps between two rules: nothing is lost.
+    blocks, first_h1 = _blocks(lines, 0 if front.warning else start)
     title = front.title or first_h1 or _stem(name)
     atoms = list(_properties(front))
     atoms += (_atom(block, title) for block in _sized(_packed(blocks)))
+    if not atoms and start and not front.warning and (written := "\n".join(front_lines).strip()):
+        atoms = [Atom(written[:MAX_CHARS], (), 2, "properties", "", (), (), (), ())]  # all that the note says
     return Note(
         title=title,
         aliases=front.aliases,

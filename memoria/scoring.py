@@ -1,7 +1,7 @@
 """The formulas, and nothing else. Constants were measured on real questions; docs/search.md tells what each does."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memoria.model import Outline
@@ -53,18 +53,24 @@ CONTEXT_DECAY = 0.7
 CONTEXT_CHARS = 1_200
 
 
-def context(outline: Sequence[Outline], place: int) -> Iterator[tuple[int, float]]:
-    """Yield (place, gain) of the atoms around one: how much of each one's text counts for it."""
-    room = max(0, CONTEXT_CHARS - outline[place].chars) / 2
+_GAINS = tuple(CONTEXT_GAIN * CONTEXT_DECAY**step for step in range(CONTEXT_REACH))
+
+
+def context(outline: Sequence[Outline], place: int) -> list[tuple[int, float]]:
+    """Return (place, gain) of the atoms around one: how much of each one's text counts for it."""
+    found = []
+    room = (CONTEXT_CHARS - outline[place].chars) / 2
     for step in (-1, 1):
         left = room
-        for distance in range(1, CONTEXT_REACH + 1):
-            other = place + step * distance
+        other = place
+        for gain in _GAINS:
+            other += step
             if left <= 0 or not 0 <= other < len(outline):
                 break
             chars = outline[other].chars
-            yield other, CONTEXT_GAIN * CONTEXT_DECAY ** (distance - 1) * min(1.0, left / max(1, chars))
+            found.append((other, gain if chars <= left else gain * left / chars))
             left -= chars
+    return found
 
 
 SPEAKER_FACTOR = 1.4  # for a chat turn whose speaker the query names

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from memoria.errors import StoreDamagedError
+from memoria.errors import StoreDamagedError, StoreError
 from memoria.ingest.note import Surroundings
 from memoria.ingest.prepare import words_of
 from memoria.model import Field, Source, source_node, source_of
@@ -38,6 +38,8 @@ def check_file(path: str) -> list[Finding]:
             rows = connection.execute("pragma quick_check(5)").fetchall()
         finally:
             connection.close()
+    except sqlite3.OperationalError as error:  # no permission, no room: says nothing about the file
+        raise StoreError(f"{path} can't be checked ({error})", hint="check its permissions, and the disk") from error
     except sqlite3.DatabaseError as error:
         raise StoreDamagedError(path, str(error)) from error
     return [Finding("damage", f"the store's file: {row[0]}") for row in rows if row[0] != "ok"]

@@ -13,7 +13,7 @@ import typer
 
 from memoria.cli.boundary import INTERRUPTED, emit, leave
 from memoria.cli.options import Json, Quiet, Verbose, Wait, command_app, complete_bucket, complete_tag
-from memoria.cli.session import Session, on_terminal, shown_path
+from memoria.cli.session import Session, on_one_line, on_terminal, shown_path
 from memoria.errors import NoteError, UsageError
 from memoria.ingest import Given, TextNote
 from memoria.model import IngestReport
@@ -76,6 +76,8 @@ def ingest(
     """
     session: Session = ctx.obj.hear(quiet=quiet, verbose=verbose, wait=wait)
     paths = paths or []
+    if not all(paths):
+        raise UsageError("an empty path names nothing", hint='"." is the current folder')
     tags = tuple(filter(None, map(label_name, tag or ())))
     texts = _texts(paths, source, label_name(bucket), tags, jsonl, files_from)
     with _stoppable() as stopped, _progress(session, as_json=as_json) as progress:
@@ -114,7 +116,7 @@ def ingest(
 
 def _texts(
     paths: list[str], source: str, bucket: str, tags: tuple[str, ...], jsonl: str | None, files_from: str | None
-) -> Iterator[TextNote | NoteError] | None:
+) -> Iterator[TextNote | NoteError | None] | None:
     """Return the notes that come as text, or None where files are meant."""
     if jsonl is not None:
         if paths or files_from is not None or source:
@@ -130,18 +132,22 @@ def _texts(
     return None
 
 
-def _from_jsonl(name: str, bucket: str, tags: tuple[str, ...]) -> Iterator[TextNote | NoteError]:
+def _from_jsonl(name: str, bucket: str, tags: tuple[str, ...]) -> Iterator[TextNote | NoteError | None]:
     try:
         file = nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb")  # noqa: SIM115
     except OSError as error:
         raise UsageError(f"{name} can't be read ({error.strerror})") from error
     with file as lines:
         for line in lines:
-            if line.strip():
-                try:
-                    yield _note(json.loads(line), bucket, tags)
-                except (ValueError, NoteError) as error:
-                    yield error if isinstance(error, NoteError) else NoteError(f"it is not JSON ({error})")
+            if not line.strip():
+                yield None  # counts
+                continue
+            try:
+                yield _note(json.loads(line), bucket, tags)
+            except NoteError as error:
+                yield error
+            except (ValueError, RecursionError) as error:
+                yield NoteError(f"it is not JSON ({error})")
 
 
 def _note(record: Any, bucket: str, tags: tuple[str, ...]) -> TextNote:
@@ -217,7 +223,7 @@ def _tell(session: Session, report: IngestReport, *, as_json: bool) -> None:
     for kind, entries in (("failed", report.failed), ("warning", report.warnings)):
         shown = entries if session.verbose or not on_terminal(sys.stderr) else entries[:MAX_SHOWN]
         for path, reason in shown:
-            session.talk(f"{kind}: {shown_path(path)}: {reason}")
+            session.talk(f"{kind}: {on_one_line(shown_path(path))}: {reason}")
         if len(shown) < len(entries):
             session.talk(f"... and {len(entries) - len(shown)} more; -v shows all")
     counts = {name: getattr(report, name) for name in ("new", "changed", "moved", "removed", "skipped")} | {

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from memoria.cli.session import shown_path
+from memoria.cli.session import harmless, shown_path
 from memoria.cli.wording import via_sentence
 from memoria.model import Answer, Hit, ShownNote
 from memoria.text import terms_of_word, word_spans
@@ -41,16 +41,16 @@ def _hit(hit: Hit, wanted: set[str]) -> Group:
     where = Text("    ", no_wrap=True, overflow="ellipsis")
     where.append_text(path_link(hit.path, hit.line))
     for name in hit.buckets:
-        where.append(f"  @{name}", style="magenta")
+        where.append(f"  @{harmless(name)}", style="magenta")
     for name in hit.tags:
-        where.append(f"  #{name}", style="green")
+        where.append(f"  #{harmless(name)}", style="green")
     where.append(f"  {hit.score:.2f}  {hit.key}", style="dim")
     if hit.stale:
         where.append("  changed since ingest", style="yellow")
     if hit.cut:
         where.append("  cut to the budget", style="yellow")
     if hit.role == "neighbor":
-        via = Text(f"    {via_sentence(hit)}", style="italic magenta", no_wrap=True, overflow="ellipsis")
+        via = Text(f"    {harmless(via_sentence(hit))}", style="italic magenta", no_wrap=True, overflow="ellipsis")
         return Group(head, where, via, Padding(marked(hit.content, wanted), (0, 0, 1, 4)))
     return Group(head, where, Padding(marked(hit.content, wanted), (0, 0, 1, 4)))
 
@@ -58,30 +58,31 @@ def _hit(hit: Hit, wanted: set[str]) -> Group:
 def render_note(note: ShownNote) -> None:
     """Print a note's atoms; what was asked for stands out from what is around it."""
     out = console()
-    head = Text(note.source.title, style="bold cyan")
+    head = Text(harmless(note.source.title), style="bold cyan")
     for name in note.buckets:
-        head.append(f"  @{name}", style="magenta")
+        head.append(f"  @{harmless(name)}", style="magenta")
     for name in note.tags:
-        head.append(f"  #{name}", style="green")
+        head.append(f"  #{harmless(name)}", style="green")
     out.print(head)
     for atom in note.atoms:
         where = path_link(note.source.path, atom.line)
         where.append(f"  {atom.key}", style="dim")
         if atom.heading:
-            where.append(f"  {' › '.join(atom.heading)}", style="cyan")
+            where.append(f"  {harmless(' › '.join(atom.heading))}", style="cyan")
         out.print(where)
         style = "" if atom.asked else "dim"
-        out.print(Padding(Text(atom.content, style=style), (0, 0, 1, 4)))
+        out.print(Padding(Text(harmless(atom.content), style=style), (0, 0, 1, 4)))
 
 
 def path_link(path: str, line: int) -> Text:
     """Return path:line, clickable where the terminal can."""
     link = f" link file://{pathname2url(path)}" if path.startswith("/") else ""
-    return Text(f"{shown_path(path)}:{line}", style=f"blue{link}")
+    return Text(f"{harmless(shown_path(path))}:{line}", style=f"blue{link}")
 
 
 def marked(content: str, wanted: set[str], style: str = "") -> Text:
     """Return text with the words that were asked for made visible."""
+    content = harmless(content)
     text = Text(content, style=style)
     for start, end in word_spans(content):
         if not wanted.isdisjoint(terms_of_word(content[start:end])):
@@ -96,7 +97,7 @@ def render_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str
         right = style == "number"
         table.add_column(name, style="" if right else style, justify="right" if right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(harmless(cell)) for cell in row))
     console().print(table)
 
 
@@ -106,7 +107,7 @@ def render_facts(facts: Sequence[tuple[str, str]]) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts:
-        table.add_row(Text(name), Text(value))
+        table.add_row(Text(name), Text(harmless(value)))
     console().print(table)
 
 

@@ -11,10 +11,13 @@ from memoria.errors import UsageError
 from memoria.model import Answer
 from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters, parse_day
-from memoria.retrieve.query import Query
+from memoria.retrieve.query import MAX_WORDS, Query
 from memoria.retrieve.walker import Request
+from memoria.text import raw_words
 
 MAX_STDIN_CHARS = 1_000_000
+MAX_UNKNOWN = 8  # unknown words that are told one by one
+MAX_UNKNOWN_CHARS = 60
 
 
 def run(
@@ -68,6 +71,8 @@ def run(
     text = _text(query)
     request = Request(Query.parse(text, today), filters, budget, limit, overhead)
     answer = session.brain.search(request, mode=mode, shares=shares)
+    if len(text) > MAX_WORDS and len(raw_words(text)) > MAX_WORDS:
+        session.talk(f"only the first {MAX_WORDS:,} words of the query count")
     _say_unknown(session, answer)
     if open_hit is not None:
         _open(answer, open_hit)
@@ -153,8 +158,11 @@ def _run_batch(
 
 
 def _say_unknown(session: Session, answer: Answer) -> None:
-    for word, near in answer.unknown.items():
-        session.talk(f'no note has "{word}"' + (f'; searched for "{near}" instead' if near else ""))
+    for word, near in list(answer.unknown.items())[:MAX_UNKNOWN]:
+        shown = word if len(word) <= MAX_UNKNOWN_CHARS else word[:MAX_UNKNOWN_CHARS] + "…"
+        session.talk(f'no note has "{shown}"' + (f'; searched for "{near}" instead' if near else ""))
+    if len(answer.unknown) > MAX_UNKNOWN:
+        session.talk(f"no note has {len(answer.unknown) - MAX_UNKNOWN:,} more of the words")
 
 
 def _summarize(session: Session, answer: Answer, request: Request, *, quiet: bool) -> None:

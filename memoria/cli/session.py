@@ -53,6 +53,23 @@ class Session:
             sys.stderr.write(text + "\n")
 
 
+def on_one_line(text: str) -> str:
+    """Return text without anything that moves the cursor or speaks to the terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def harmless(text: str) -> str:
+    """Return text that only a reader understands: control characters are shown, not sent to the terminal."""
+    return text.translate(_SHOWN_CONTROLS)
+
+
+_SHOWN_CONTROLS = (
+    {code: 0x2400 + code for code in range(32) if code not in (9, 10)}
+    | {127: 0x2421}
+    | dict.fromkeys(range(128, 160), 65533)
+)
+
+
 def on_terminal(stream: Any = None) -> bool:
     """Tell whether a person looks at a stream."""
     return bool((stream or sys.stdout).isatty())

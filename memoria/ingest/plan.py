@@ -107,7 +107,7 @@ class _Planner:
                 self.plan_.failed.append((printable(path), "its name is not UTF-8; rename it, then ingest it again"))
             elif os.path.isdir(path):
                 self._folder(path)
-            elif os.path.lexists(path):
+            elif not gone(path):
                 self._file(path)
             else:
                 self._missing(path)
@@ -151,7 +151,7 @@ class _Planner:
         self._vanished(path, [state for name, state in self.states.items() if name.startswith(below)])
 
     def _file(self, path: str) -> None:
-        root = self._root_of(path)
+        root = self._root_of(os.path.dirname(path))
         by_file = remembered(self.given.bucket, self.given.tags, by_file=True)
         self._task(look_at(path), root.path if root else os.path.dirname(path), by_file)
 
@@ -180,7 +180,7 @@ class _Planner:
             self.plan_.failed.append((seen.path, seen.problem))
             return
         known = self.states.get(seen.path)
-        owner = self._root_of(seen.path)
+        owner = self._root_of(os.path.dirname(seen.path))
         if owner:
             root = owner.path
         given = by_file
@@ -208,6 +208,17 @@ class _Planner:
                 hint="--force removes them from the brain; --dry-run lists them",
             )
         self.plan_.vanished.extend(gone)
+
+
+def gone(path: str) -> bool:
+    """Tell whether there is surely no such file; one that can't be looked at may be there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def printable(path: str) -> str:

@@ -1,6 +1,7 @@
 """From a file's bytes to text: whatever the encoding, nothing lost, oddities told."""
 
 import os
+import stat
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -29,8 +30,11 @@ def read(path: str, max_bytes: int) -> Text:
 
     """
     try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open(path, "rb", opener=_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise NoteError("it is not a file, but a pipe or a device")
+            size = status.st_size
             if size > max_bytes:
                 raise NoteError(f"it has {size / 1e6:,.0f} MB; ingest.max_megabytes allows {max_bytes / 1e6:,.0f}")
             data = file.read(max_bytes + 1)
@@ -43,6 +47,11 @@ def read(path: str, max_bytes: int) -> Text:
     except OSError as error:
         raise NoteError(error.strerror or str(error)) from None
     return decode(data)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to would be waited for without end."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def hash_of(data: bytes) -> str:

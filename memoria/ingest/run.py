@@ -237,7 +237,7 @@ def _ingest_task(
 
 def ingest_texts(
     store: StoreWriter,
-    notes: Iterable[TextNote | NoteError],
+    notes: Iterable[TextNote | NoteError | None],
     config: Config,
     *,
     now: float,
@@ -253,6 +253,8 @@ def ingest_texts(
         if stopped():
             interrupted = True
             break
+        if note is None:
+            continue
         if isinstance(note, NoteError):
             run.failed.append((f"line {number}", str(note)))
             continue

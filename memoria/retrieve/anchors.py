@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest
 from typing import NamedTuple
 
-from memoria.model import Outline, source_node, source_of
+from memoria.model import ORDINAL_BITS, Outline, source_node, source_of
 from memoria.retrieve.filters import Filters, allowed
 from memoria.retrieve.nearest import near_terms
 from memoria.retrieve.query import Query, stands
@@ -65,7 +65,8 @@ def find_anchors(
         factor = rarity * asked[term]
         for atom, shape in shapes[term].items():
             first[atom] = first.get(atom, 0.0) + factor * saturation[shape]
-    first = {atom: value for atom, value in first.items() if passes(atom)}
+    if passes is not _everything:
+        first = {atom: value for atom, value in first.items() if passes(atom)}
     factors = _Factors(store, query, found, boost)
     weights = {term: idfs[term] * asked[term] for term in idfs}
     if in_context:
@@ -107,7 +108,7 @@ def _with_near_words(
     store: Store, query: Query, found: Found
 ) -> tuple[dict[str, float], dict[str, list[tuple[str, float]]]]:
     """Return the terms to ask for; a word that no atom has is replaced by up to three near ones."""
-    known = {term for term in query.terms if _live(found, term)}
+    known = {term for term in query.terms if _is_live(found, term)}
     asked = {term: weight for term, weight in query.terms.items() if term in known}
     near: dict[str, list[tuple[str, float]]] = {}
     for word, its_terms in query.unknown_words(known):
@@ -128,6 +129,11 @@ def _with_postings_of(store: Store, found: Found, asked: Iterable[str]) -> Found
     return found._replace(postings={**found.postings, **more.postings}, generation=generation)
 
 
+def _is_live(found: Found, term: str) -> bool:
+    rows = found.postings.get(term, ())
+    return any(not found.dead or not found.dead.issuperset(ids) for ids, _ in rows)
+
+
 def _live(found: Found, term: str) -> dict[int, int]:
     """Return atom -> shape of a term, without the dead."""
     shapes: dict[int, int] = {}
@@ -141,6 +147,10 @@ def _live(found: Found, term: str) -> dict[int, int]:
 
 def _holders(found: Found, wanted: Iterable[str]) -> set[int]:
     return {atom for term in wanted for ids, _ in found.postings.get(term, ()) for atom in ids}
+
+
+def _everything(_: int) -> bool:
+    return True
 
 
 def _gate(store: Store, query: Query, filters: Filters, found: Found, excluded: set[int]) -> Callable[[int], bool]:
@@ -157,7 +167,7 @@ def _gate(store: Store, query: Query, filters: Filters, found: Found, excluded: 
     if excluded:
         tests.append(lambda atom: atom not in excluded)
     if not tests:
-        return lambda _: True
+        return _everything
     return lambda atom: all(test(atom) for test in tests)
 
 
@@ -234,7 +244,8 @@ def _in_context(
         top = [atom for atom, value in first.items() if value >= least]
     outlines = store.outlines({source_of(atom) for atom in top})
     scores: dict[int, float] = {}
-    around: dict[int, list[tuple[int, float]]] = {}  # atom -> (atom, gain) that count for it
+    around: dict[int, list[tuple[int, float]]] = {}  # atom -> (place, gain) of what counts for it
+    ids: dict[int, list[int]] = {}  # source -> its atoms, in order
     norms: dict[int, float] = {}
     by_source: dict[int, list[int]] = {}
     for atom in top:
@@ -242,16 +253,15 @@ def _in_context(
     for source, atoms in by_source.items():
         outline = outlines[source]
         node = source_node(source)
+        ids[source] = [node + here.ordinal for here in outline]
         for place in _near_places(outline, [atom - node for atom in atoms]):
             here = outline[place]
             atom = node + here.ordinal
             if not passes(atom):
                 continue
+            counted = around[atom] = context(outline, place)
             length = bm25.title_weight * here.title_words + here.words
-            counted = around[atom] = []
-            for other, gain in context(outline, place):
-                counted.append((node + outline[other].ordinal, gain))
-                length += gain * outline[other].words
+            length += sum(gain * outline[other].words for other, gain in counted)
             norms[atom] = bm25.norm(length)
     title = bm25.title_weight
     gain_of = bm25.k1 + 1
@@ -259,8 +269,9 @@ def _in_context(
     def count(term_shapes: dict[int, int], atom: int) -> float:
         shape = term_shapes.get(atom)
         tf = (shape >> 24) + title * (shape >> 20 & 15) if shape else 0.0
+        order = ids[atom >> ORDINAL_BITS]
         for other, gain in around[atom]:
-            shape = term_shapes.get(other)
+            shape = term_shapes.get(order[other])
             if shape:
                 tf += gain * (shape >> 24)
         return tf

@@ -208,10 +208,10 @@ class Harvest:
         called = self._store.called(named)
         keys = called.keys() | _flat(own) | _flat(entities)
         mentions = self._mentions(keys - {""})
+        names = {atom: _mentioned(written[atom], linked[atom], called, own[source_of(atom)]) for atom in atoms}
+        self._read_outlines(source for found in names.values() for sources in found.values() for source in sources)
         for atom, strength, anchor in starts:
-            mine = own[source_of(atom)]
-            names = _mentioned(written[atom], linked[atom], called)
-            self._names(anchor, strength, {name: kinds for name, kinds in names.items() if name not in mine}, mentions)
+            self._names(anchor, strength, names[atom], mentions)
             self._shared_names(anchor, strength, entities[atom], mentions)
         for atom, strength in tops:
             self._backlinks(atom, strength, own[source_of(atom)], mentions)
@@ -244,6 +244,11 @@ class Harvest:
     def _ordered_bridges(self) -> list[Bridge]:
         return sorted(self.bridges.values(), key=lambda bridge: (-bridge.weight, bridge.kind, bridge.name))
 
+    def _read_outlines(self, sources: Iterable[int]) -> None:
+        missing = set(sources) - self._outlines.keys()
+        if missing:
+            self._outlines.update(self._store.outlines(missing))
+
     def _own_names(self, source: int) -> list[str]:
         known = self._pages.shown.sources[source]
         names = (known.title, *known.aliases, link_name(known.relpath))
@@ -263,7 +268,7 @@ class Harvest:
         for name, sources in names.items():
             lent = link_bridge(strength, self._total, len(mentions.get(name, ())), len(sources))
             for source in sources:
-                self._lend_to_note(source, lent, Bridge("title", self._title(source, name), lent, anchor), anchor)
+                self._lend_to_note(source, lent, Bridge("title", name, lent, anchor), anchor)
 
     def _backlinks(self, anchor: int, strength: float, own: list[str], mentions: dict[str, set[int]]) -> None:
         """From the anchor to the atoms that name its note."""
@@ -306,6 +311,7 @@ class Harvest:
             meant = TAG if kind == "tag" else 1.0
             bridges[kind, name] = (meant * shared_bridge(strengths[node], notes, holding), by_node[node])
         reached = self._store.walk((kind, name, lent) for (kind, name), (lent, _) in bridges.items())
+        self._read_outlines(source_of(node) for node, _, _, _ in reached)
         for node, lent, kind, name in reached:
             anchor = bridges[kind, name][1]
             if source_of(node) == source_of(anchor):
@@ -316,17 +322,8 @@ class Harvest:
             else:
                 self._lend(node, lent, bridge)
 
-    def _title(self, source: int, name: str) -> str:
-        known = self._pages.shown.sources.get(source) or self._store.show((), [source]).sources.get(source)
-        if not known:
-            return name
-        self._pages.shown.sources.setdefault(source, known)
-        return known.title
-
     def _lend_to_note(self, source: int, lent: float, bridge: Bridge, anchor: int) -> None:
         """Lend to all atoms of a note: all of it to the one that answers best, less to the others."""
-        if source not in self._outlines:
-            self._outlines.update(self._store.outlines([source]))
         node = source_node(source)
         atoms = [node + here.ordinal for here in self._outlines.get(source, ())]
         if not atoms:
@@ -381,9 +378,9 @@ def _names_in(atom: StoredAtom) -> list[list[str]]:
 
 
 def _mentioned(
-    written: list[list[str]], linked: list[str], called: dict[str, list[tuple[str, int]]]
+    written: list[list[str]], linked: list[str], called: dict[str, list[tuple[str, int]]], own: list[str]
 ) -> dict[str, set[int]]:
-    """Return the names that lead to notes: links by any name; running text by title or alias, the longest first."""
+    """Return the names of other notes: links by any name; running text by title or alias, the longest first."""
     found: dict[str, set[int]] = {}
     for name in linked:
         sources = {source for _, source in called.get(name, ())}
@@ -398,7 +395,7 @@ def _mentioned(
                 place += name.count(" ")
                 break
         place += 1
-    return found
+    return {name: sources for name, sources in found.items() if name not in own}
 
 
 def _entities(atom: StoredAtom) -> list[str]:
@@ -474,6 +471,8 @@ def _why(found: _Found, atom: int) -> Why:
     part = found.anchors.explain(atom)
     reach = found.reached.get(atom)
     bridges = tuple(reach.strongest()) if reach else ()
+    own_title = found.pages.shown.sources[source_of(atom)].title
+    bridges = tuple(b._replace(name=own_title) if b.kind == "title" else b for b in bridges)  # it leads to this note
     return Why(
         anchor=found.anchors.scores.get(atom, 0.0),
         words=part.words,

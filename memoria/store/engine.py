@@ -10,6 +10,7 @@ from memoria.errors import StoreDamagedError, StoreError, StoreMissingError
 from memoria.store.scripts import script
 
 _HEADER = b"SQLite format 3\x00"
+_TABLE = b"CREATE TABLE cozo"  # on the first page; the engine would add it to the file of another program
 _BUSY_TRIES = 40
 _BUSY_SECONDS = 0.025
 
@@ -54,6 +55,10 @@ class Engine:
         """Run a script that was put together from files: the schema and its migrations."""
         return self._run(text, params, read_only=False)
 
+    def holds_nothing(self) -> bool:
+        """Tell whether no relation is in the store."""
+        return not self._run("::relations", {}, read_only=True)
+
     def backup(self, target: str) -> None:
         """Write a copy that can be opened as a store."""
         with _translated(self.path):
@@ -64,7 +69,7 @@ class Engine:
         self._db.close()
 
     def _run(self, text: str, params: dict[str, Any], *, read_only: bool) -> list[Row]:
-        with _translated(self.path):
+        with _translated(self.path), _quiet_panics():
             rows: list[Row] = self._db.run_script(text, params, read_only)["rows"]
             return rows
 
@@ -90,21 +95,25 @@ def create_file(path: str) -> Engine:
     import sqlite3
 
     connection = sqlite3.connect(path)
-    connection.execute("pragma journal_mode = wal")
-    connection.close()
+    try:
+        connection.execute("pragma journal_mode = wal")
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"{path} can't be made ({error})", hint="free some space and run it again") from error
+    finally:
+        connection.close()
     return Engine(path)
 
 
 def _check_header(path: str) -> None:
     try:
         with open(path, "rb") as file:
-            header = file.read(len(_HEADER))
+            page = file.read(4_096)
     except FileNotFoundError:
         raise StoreMissingError(os.path.dirname(path)) from None
     except OSError as error:
         raise StoreError(f"{path} can't be read ({error.strerror})") from error
-    if header != _HEADER:
-        raise StoreDamagedError(path, "it does not begin as one" if header else "it is empty")
+    if not page.startswith(_HEADER) or _TABLE not in page:
+        raise StoreDamagedError(path, "it does not begin as one" if page else "it is empty")
 
 
 def _opened(path: str) -> Any:
@@ -141,6 +150,8 @@ def _translated(path: str) -> Iterator[None]:
             raise StoreError(
                 f"{path}: the disk is full; nothing of this batch was written", hint="free some space and run it again"
             ) from None
+        if type(error).__name__ == "PanicException" or "deserialize" in low or "un-versioned" in low:
+            raise StoreDamagedError(path, "its contents are broken") from None
         raise StoreError(f"the store failed: {message}") from None
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -65,7 +66,8 @@ class WriteLock:
         command = " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:200].replace("\n", " ")
         os.lseek(self._fd, 0, os.SEEK_SET)
         os.ftruncate(self._fd, 0)
-        os.write(self._fd, f"{os.getpid()} {command}\n".encode("utf-8", "replace"))
+        with suppress(OSError):  # a full disk: the lock holds without a name, too
+            os.write(self._fd, f"{os.getpid()} {command}\n".encode("utf-8", "replace"))
         return self
 
     def __exit__(

@@ -2,7 +2,9 @@
 
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
 from memoria.model import Outline
 
@@ -54,6 +56,9 @@ def unpack_ids(data: bytes) -> Sequence[int]:
 _OUTLINE = struct.Struct("<IIIHB?")
 
 
+_new_outline: Callable[[tuple[Any, ...]], Outline] = partial(tuple.__new__, Outline)  # what _make does, without Python
+
+
 def pack_outline(places: Iterable[Outline]) -> bytes:
     """Return a source's outline as bytes."""
     return b"".join(_OUTLINE.pack(*place) for place in places)
@@ -61,4 +66,4 @@ def pack_outline(places: Iterable[Outline]) -> bytes:
 
 def unpack_outline(data: bytes) -> list[Outline]:
     """Return a source's outline."""
-    return [Outline._make(record) for record in _OUTLINE.iter_unpack(data)]
+    return list(map(_new_outline, _OUTLINE.iter_unpack(data)))

@@ -3,7 +3,7 @@
 from _blake2 import blake2b  # what hashlib gives, without the OpenSSL that importing hashlib loads
 from functools import lru_cache
 
-MENTION_BUCKETS = 128
+MENTION_BUCKETS = 1_024
 SPEAKER = ">"  # begins the terms by which a chat turn's speaker is found; no word of a text begins so
 
 

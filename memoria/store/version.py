@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from memoria.errors import StoreError, StoreMissingError, StoreVersionError
+from memoria.errors import StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 
 if TYPE_CHECKING:
     from memoria.store.engine import Engine
@@ -15,7 +15,8 @@ def version_of(engine: "Engine") -> int:
     """Return the version of a store.
 
     Raises:
-        StoreMissingError: the file holds no brain yet.
+        StoreMissingError: nothing is in the file yet.
+        StoreDamagedError: something is, but no brain.
         StoreVersionError: it is newer than this memoria.
 
     """
@@ -23,11 +24,13 @@ def version_of(engine: "Engine") -> int:
         meta = dict(map(tuple, engine.read("query/meta")))
     except StoreError as error:
         if "stored relation" in str(error):
-            raise StoreMissingError(os.path.dirname(engine.path)) from None
+            if engine.holds_nothing():
+                raise StoreMissingError(os.path.dirname(engine.path)) from None
+            raise StoreDamagedError(engine.path, "it holds no brain") from None
         raise
     version = meta.get("version")
     if not isinstance(version, int):
-        raise StoreMissingError(os.path.dirname(engine.path))
+        raise StoreDamagedError(engine.path, "it does not say its version")
     if version > VERSION:
         raise StoreVersionError(engine.path, version, VERSION)
     return version
