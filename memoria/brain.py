@@ -1,5 +1,6 @@
 """The brain: one object for everything a command can ask for."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +12,8 @@ from memoria.errors import NoteError, NotFoundError, StoreMissingError, UsageErr
 from memoria.model import Answer, IngestReport, ShownNote, Source, source_node, source_of
 from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters
-from memoria.retrieve.walker import Request, Walk, search
+from memoria.retrieve.harvest import Walk
+from memoria.retrieve.walker import Request, search
 from memoria.scoring import Bm25
 from memoria.store import Store
 from memoria.text import label_name
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from memoria.ingest import Given, TextNote
     from memoria.store.writer import StoreWriter
     from memoria.upkeep import Finding
+
+
+MAX_STARTS = 40  # atoms of a note that a walk begins from
 
 
 class Brain:
@@ -76,6 +81,49 @@ class Brain:
             walking=mode != "no-walk",
             strict=mode == "strict",
         )
+
+    def similar(self, name: str, *, budget: int | None = None, limit: int | None = None) -> Answer:
+        """Return what is associated with an atom, or with a note.
+
+        Raises:
+            NotFoundError: nothing is called so.
+
+        """
+        from memoria.retrieve.resolve import find
+        from memoria.retrieve.walker import similar
+
+        if budget is None and limit is None:
+            budget = self.config["search.budget"]
+        with self.reading() as store:
+            named = find(store, name)
+            if named.atom is not None:
+                starts = [named.atom]
+            else:
+                outline = store.outlines([named.sources[0].id]).get(named.sources[0].id, [])
+                starts = [source_node(named.sources[0].id) + here.ordinal for here in outline[:MAX_STARTS]]
+            return similar(store, starts, self.walk(), budget=budget, limit=limit, changed=file_changed)
+
+    def related_tags(self, tag: str) -> list[tuple[str, int, int, float]]:
+        """Return (tag, its notes, how many of them are shared, closeness) of the tags on the same notes.
+
+        Raises:
+            NotFoundError: there is no such tag.
+
+        """
+        wanted = label_name(tag)
+        notes: dict[str, set[int]] = {}
+        with self.reading() as store:
+            for name, node, _ in store.labels("tag"):
+                notes.setdefault(name, set()).add(source_of(node))
+        if wanted not in notes:
+            raise NotFoundError(f"there is no tag {tag!r}", hint="memoria tags lists them")
+        mine = notes.pop(wanted)
+        found = [
+            (name, len(theirs), shared, shared / math.sqrt(len(mine) * len(theirs)))
+            for name, theirs in notes.items()
+            if (shared := len(mine & theirs))
+        ]
+        return sorted(found, key=lambda item: (-item[3], item[0]))
 
     def status(self) -> dict[str, Any]:
         """Return what is in the brain, and where."""

@@ -186,7 +186,7 @@ def test_a_vanished_note_is_removed_with_all_that_hung_on_it(notes: Notes) -> No
     assert counts(notes.ingest()) == (0, 0, 0, 1, 1)
     assert notes.names() == ["b.md"]
     assert notes.store.labels("tag") == []
-    assert notes.store.find_names("gone inline") == []
+    assert notes.store.find_labels(["gone", "inlin"], most=9) == []
     assert notes.store.all_links() == []
     assert notes.store.fields([1 << 20]) == []
     assert notes.store.meta()["atoms"] == 1

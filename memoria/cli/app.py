@@ -14,6 +14,7 @@ from memoria.cli.session import Session
 COMMANDS = {
     "ingest": "ingest",
     "search": "search",
+    "similar": "similar",
     "show": "show",
     "sources": "sources",
     "tags": "labels",

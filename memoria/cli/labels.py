@@ -7,7 +7,7 @@ import typer
 
 from memoria.cli.boundary import emit, leave
 from memoria.cli.listing import table
-from memoria.cli.options import Json, Quiet, Verbose, command_app
+from memoria.cli.options import Json, Quiet, Verbose, command_app, complete_tag
 from memoria.cli.session import Session
 
 tags_app = command_app()
@@ -18,16 +18,29 @@ _Text = Annotated[str, typer.Argument(help="Only those with this in their name."
 
 @tags_app.command()
 def tags(
-    ctx: typer.Context, text: _Text = "", as_json: Json = False, quiet: Quiet = False, verbose: Verbose = False
+    ctx: typer.Context,
+    text: _Text = "",
+    related: Annotated[
+        str | None,
+        typer.Option("--related", metavar="TAG", autocompletion=complete_tag, help="Those on the same notes as TAG."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """List the tags, with how many notes and atoms carry each.
 
     \b
     memoria tags
     memoria tags project/
+    memoria tags --related garden
     memoria tags --json | jq -r 'select(.notes == 1).name'
     """
-    _list(ctx.obj.hear(quiet=quiet, verbose=verbose), "tag", text, as_json=as_json)
+    session: Session = ctx.obj.hear(quiet=quiet, verbose=verbose)
+    if related is not None:
+        _related(session, related, as_json=as_json)
+        return
+    _list(session, "tag", text, as_json=as_json)
 
 
 @buckets_app.command()
@@ -56,4 +69,18 @@ def _list(session: Session, kind: str, text: str, *, as_json: bool) -> None:
         table([(kind, style), ("notes", "number"), ("atoms", "number")], rows)
     if not found:
         session.talk(f"no {kind}s" if not text else f"no {kind} with {text!r} in its name")
+        leave(1)
+
+
+def _related(session: Session, tag: str, *, as_json: bool) -> None:
+    found = session.brain.related_tags(tag)
+    if as_json:
+        for name, notes, shared, score in found:
+            record = {"type": "related", "schema": "memoria.related/1", "name": name, "notes": notes}
+            emit(json.dumps({**record, "shared": shared, "score": round(score, 6)}, ensure_ascii=False))
+    else:
+        rows = [[f"#{name}", f"{shared}", f"{notes}", f"{score:.2f}"] for name, notes, shared, score in found]
+        table([("tag", "green"), ("shared", "number"), ("notes", "number"), ("closeness", "number")], rows)
+    if not found:
+        session.talk(f"no tag stands on the same notes as {tag!r}")
         leave(1)

@@ -16,6 +16,7 @@ from memoria.text import MAX_NAME_WORDS, STOP_WORDS, stem, terms
 CANDIDATES = 200
 NEAR_WEIGHTS = {1: 0.8, 2: 0.5}  # what a near word counts for an unknown one, by letters that differ
 _MOST_LABELS = 200
+_NO_BUCKET = ("bucket", "inbox")  # where a note is that nobody put anywhere: says nothing about it
 _PHRASE_PAGE = 400
 
 
@@ -42,9 +43,27 @@ class Anchors(NamedTuple):
     holding: dict[str, int]  # term -> in how many atoms
     near: dict[str, list[tuple[str, float]]]  # unknown word -> what was asked for instead, with weights
     explain: Callable[[int], Part]
-    excluded: frozenset[int]
     passes: Callable[[int], bool]
     outlines: dict[int, list[Outline]]
+
+    @classmethod
+    def none(cls, totals: Found, passes: Callable[[int], bool]) -> "Anchors":
+        """Return no anchors, in a store with these totals."""
+        return cls(
+            generation=totals.generation,
+            atoms=totals.atoms,
+            sources=totals.sources,
+            dead=totals.dead,
+            scores={},
+            matching=0,
+            best=0.0,
+            idfs={},
+            holding={},
+            near={},
+            explain=lambda _: Part({}),
+            passes=passes,
+            outlines={},
+        )
 
 
 def find_anchors(
@@ -98,7 +117,6 @@ def find_anchors(
         holding={term: len(shapes[term]) for term in idfs},
         near=near,
         explain=explain,
-        excluded=frozenset(excluded),
         passes=passes,
         outlines=scored.outlines,
     )
@@ -195,7 +213,7 @@ class _Factors:
         self._boost = boost
         self._labeled: set[int] = set()
         if boost != 1 and query.terms:
-            labels = store.find_labels(query.terms, most=_MOST_LABELS)
+            labels = [label for label in store.find_labels(query.terms, most=_MOST_LABELS) if label != _NO_BUCKET]
             self._labeled = store.human_nodes(labels) if labels else set()
         self._spoken = _spoken(query, found)
 

@@ -48,7 +48,8 @@ def fit(
 ) -> Fitted:
     """Take atoms by rank while they fit; what does not is skipped, not cut.
 
-    Atoms that touch are shown together, so `limit` atoms are at most as many hits. `overhead` is what is printed around a hit and counts as well.
+    Atoms that touch are shown together, so `limit` atoms are at most as many hits. `overhead` is what is printed
+    around a hit, and counts as well.
     """
     taken: list[Ranked] = []
     chosen: set[int] = set()

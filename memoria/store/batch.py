@@ -35,16 +35,14 @@ class Batch:
             name: []
             for name in (
                 "gone_nodes gone_atoms gone_keys gone_sources gone_paths gone_roots gone_names gone_called "
-                "gone_labels roots sources paths outlines labels names called links fields"
+                "gone_labels roots sources paths outlines labels names label_names called links fields"
             ).split()
         }
 
     def absorb(self, other: "Batch") -> None:
         """Take over all that another batch of new notes holds."""
         for name, rows in other.rows.items():
-            if name != "names":
-                self.rows[name] += rows
-        self.rows["names"] += (row for row in other.rows["names"] if row[2] or (row[0], row[1]) not in self.labels_seen)
+            self.rows[name] += rows
         self.labels_seen |= other.labels_seen
         for key in self.new_keys.keys() & other.new_keys.keys():
             other.rename_key(key, another_key(key, self.new_keys, other.new_keys))
@@ -105,7 +103,7 @@ class Batch:
             self.rows["labels"].append([node, *label])
             if (label.kind, label.name) not in self.labels_seen:
                 self.labels_seen.add((label.kind, label.name))
-                self.rows["names"].append([label.kind, label.name, 0, " ".join(terms(label.name))])
+                self.rows["label_names"].append([label.kind, label.name, " ".join(terms(label.name))])
 
     def put_fields(self, node: int, fields: Iterable[Field]) -> None:
         """Put named values on a node."""

@@ -136,6 +136,10 @@ class Store:
         rows = self._engine.read("query/outlines", sources=list(sources))
         return {source: unpack_outline(data) for source, data in rows}
 
+    def phrases(self, atoms: Iterable[int]) -> dict[int, tuple[str, ...]]:
+        """Return what these atoms name."""
+        return {atom: _lines(phrases) for atom, phrases in self._engine.read("query/phrases", atoms=list(atoms))}
+
     def texts(self, atoms: Iterable[int]) -> dict[int, str]:
         """Return the texts of these atoms."""
         return dict(self._engine.read("query/texts", atoms=list(atoms)))
