@@ -107,39 +107,30 @@ def fields(text: str) -> Iterator[Field]:
                 yield Field(observation.group(1).strip().lower(), observation.group(2).strip(), number)
 
 
-def phrases(text: str) -> Iterator[str]:
-    """Yield the capitalised names in `text`, as they are written, each once.
+def phrases(text: str) -> list[str]:
+    """Return the capitalised names in `text`, as they are written, each once.
 
-    A single word at the start of a sentence may just be a word; it comes with a leading `^` and is for the reader of
-    the whole brain to judge.
+    A single word at the start of a sentence is left out: it may just be a word.
     """
-    seen = set()
+    found: dict[str, None] = {}
     for match in _NAME.finditer(text):
         phrase = match.group()
-        before = match.start() - 1
-        while before >= 0 and text[before] in " \t":
-            before -= 1
-        initial = before < 0 or text[before] in _SENTENCE_START
         if " " in phrase or "\t" in phrase:
             words = phrase.split()
             while words and words[0].lower() in _NOT_NAMES:
                 words = words[1:]
-                initial = False  # what is left does not begin the sentence
-            single = len(words) == 1
             phrase = " ".join(words)
         else:
-            single = True
-            if phrase.lower() in _NOT_NAMES:
+            before = match.start() - 1
+            while before >= 0 and text[before] in " \t":
+                before -= 1
+            if before < 0 or text[before] in _SENTENCE_START or phrase.lower() in _NOT_NAMES:
                 continue
         if phrase[-1:] in "'’-":
             phrase = phrase.rstrip("'’-")
-        if len(phrase) < 3:  # noqa: PLR2004
-            continue
-        if single and initial:
-            phrase = "^" + phrase
-        if phrase not in seen:
-            seen.add(phrase)
-            yield phrase
+        if len(phrase) >= 3:  # noqa: PLR2004
+            found[phrase] = None
+    return list(found)
 
 
 def _line(text: str, match: re.Match[str]) -> int:

@@ -92,9 +92,9 @@ def _atom(block: _Block, title: str) -> Atom:
         line=block.line,
         kind="text" if block.kind == "item" else block.kind,
         speaker=block.speaker,
-        tags=tuple(dict.fromkeys(inline.tags(plain))),
-        links=tuple(inline.links(plain)),
-        fields=tuple(inline.fields(plain)),
+        tags=tuple(dict.fromkeys(inline.tags(plain))) if "#" in plain else (),
+        links=tuple(inline.links(plain)) if "[" in plain or "@" in plain else (),
+        fields=tuple(inline.fields(plain)) if "::" in plain or "[" in plain else (),
         phrases=tuple(inline.phrases(plain)),
         continues=block.continues,
     )

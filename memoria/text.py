@@ -228,11 +228,10 @@ def link_key(target: str) -> str:
 def phrase_keys(phrase: str) -> list[str]:
     """Return a capitalised phrase and the phrases inside it, as they are looked up, the whole one first.
 
-    "President Barack Obama" also mentions Barack Obama. A `^` in front (a single word that begins a sentence) stays.
+    "President Barack Obama" also mentions Barack Obama.
     """
     if " " not in phrase:
-        mark = phrase[:1] if phrase.startswith("^") else ""
-        return [mark + key] if (key := " ".join(plain_words(phrase))) else []
+        return [key] if (key := " ".join(plain_words(phrase))) else []
     words = phrase.split(" ")
     ends = [place for place, word in enumerate(words) if not word[0].islower() and word != "&"]
     found = (

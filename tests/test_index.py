@@ -15,8 +15,8 @@ import memoria.store.segment as segment_module
 from memoria import config, upkeep
 from memoria.ingest import Given, ingest_files
 from memoria.model import Words
-from memoria.retrieve.filters import Filters
 from memoria.retrieve.anchors import find_anchors
+from memoria.retrieve.filters import Filters
 from memoria.retrieve.query import Query
 from memoria.retrieve.walker import Request, Walk, search
 from memoria.scoring import Bm25, Saturation, idf

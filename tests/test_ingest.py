@@ -422,7 +422,7 @@ def test_stdin_by_name_replaces_appends_and_by_content_is_the_same(shell: Shell)
     shell.ok("ingest", "-", "--source", "log", "--append", stdin="second entry")
     out = shell.ok("search", "entry", "--json")
     hits = [json.loads(line) for line in out.splitlines()]
-    assert sorted(hit["content"] for hit in hits) == ["first entry", "second entry"]
+    assert [hit["content"] for hit in hits] == ["first entry\n\nsecond entry"]
     assert {hit["path"] for hit in hits} == {"log"}
     assert all(hit["tags"] == ["git"] and hit["buckets"] == ["inbox"] for hit in hits)
     shell.ok("ingest", "-", "--source", "log", stdin="third entry")

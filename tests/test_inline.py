@@ -75,13 +75,13 @@ def test_fields_and_observations(text: str, found: list[Field]) -> None:
     [
         ("We met Tomas Brandt at Casa Verde.", ["Tomas Brandt", "Casa Verde"]),
         ("Monday in the Bank of Portugal", ["Bank of Portugal"]),
-        ("Then Lisbon. Berlin too", ["Lisbon", "^Berlin"]),
+        ("Then Lisbon. Berlin too", ["Lisbon"]),
         ("the iPhone and a Élan", ["Élan"]),
         ("no names here", []),
     ],
 )
 def test_capitalised_names(text: str, found: list[str]) -> None:
-    assert list(phrases(text)) == found
+    assert phrases(text) == found
 
 
 @given(st.text(max_size=300) | st.text("#[]()!@:`|^ -a1é\n", max_size=120))
@@ -93,4 +93,4 @@ def test_any_text_is_read(text: str) -> None:
     assert all(name and name == name.lower() for name in tags(plain))
     assert all(0 <= link.line <= lines and link.target for link in links(plain))
     assert all(0 <= field.line <= lines and field.name for field in fields(plain))
-    assert len(set(phrases(plain))) == len(list(phrases(plain)))
+    assert len(set(phrases(plain))) == len(phrases(plain))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria.markdown import MAX_CHARS, PACK_CHARS, SPLIT_CHARS, indexed_text, parse
+from memoria.markdown import MAX_CHARS, SPLIT_CHARS, indexed_text, parse
 from memoria.model import Note
 
 TODAY = date(2026, 11, 18)
@@ -79,12 +79,13 @@ def test_long_text_is_split_at_sentence_ends() -> None:
     found = texts(" ".join(sentences))
     assert len(found) > 3
     assert " ".join(found) == " ".join(sentences)
-    assert all(len(text) <= PACK_CHARS and text.endswith("nobody.") for text in found)
+    assert all(len(text) <= SPLIT_CHARS and text.endswith("nobody.") for text in found)
 
 
 def test_chinese_is_split_at_its_own_full_stops() -> None:
     found = texts("今天天气很好我们去公园散步。" * 60)
-    assert all(text.endswith("。") and len(text) <= PACK_CHARS for text in found)
+    assert all(text.endswith("。") and len(text) <= SPLIT_CHARS for text in found)
+    assert max(map(len, found)) < 1.4 * min(map(len, found))
 
 
 def test_a_text_without_sentence_ends_is_cut_between_words() -> None:

@@ -42,14 +42,24 @@ class Surroundings:
             written = terms(f"{when.day} {_MONTHS[when.month - 1]} {when.year}")
             words += [term for term in written if term not in words]
         self._title = TitleTerms(words)
-        self.title_length = min(self._title.length, 255)
         names = [*(label.name for label in labels), *aliases]
         self._around = [term for name in names for term in name_terms(name)]
         self._fields = fields
+        self._heading: tuple[str, ...] = ()
+        self._extra = self._around
+
+    @property
+    def title_length(self) -> int:
+        """How many terms the title field has."""
+        return self._title.length
 
     def entry(self, node: int, words: Words, atom: Atom | StoredAtom, tags: Iterable[str], *, first: bool) -> Entry:
         """Return all that an atom is found by; the note's first one is also found by the note's fields."""
-        extra = [*self._around, *(term for name in (*atom.heading, *tags) for term in name_terms(name))]
+        if atom.heading != self._heading:  # neighbours share their headings
+            self._heading = atom.heading
+            names = (term for name in atom.heading for term in name_terms(name))
+            self._extra = list(dict.fromkeys([*self._around, *names]))
+        extra = [*self._extra, *(term for name in tags for term in name_terms(name))]
         if first:  # values that are prose have an atom of their own
             short = (field for field in self._fields if not is_prose(field.value))
             extra += (term for field in short for term in terms(f"{field.name} {field.value}")[:MAX_FIELD_WORDS])

@@ -265,5 +265,4 @@ def _mentioned(
 
 def _entities(phrases: Iterable[str]) -> list[str]:
     """Return what an atom names: its capitalised phrases, and the phrases inside them."""
-    keys = dict.fromkeys(key for phrase in phrases for key in phrase_keys(phrase))
-    return [key for key in keys if not key.startswith("^")]
+    return list(dict.fromkeys(key for phrase in phrases for key in phrase_keys(phrase)))

@@ -15,8 +15,8 @@ from memoria.store.packing import (
     unpack_mentions,
     unpack_postings,
 )
-from memoria.store.phrases import MENTION_BUCKETS, SPEAKER, phrase_hash
-from memoria.text import phrase_keys, terms
+from memoria.store.phrases import MENTION_BUCKETS, SPEAKER, phrase_hashes
+from memoria.text import terms
 
 PostingRow = tuple[int, str, bytes]  # segment, term, data
 MentionRow = tuple[int, int, bytes]  # bucket, segment, data
@@ -54,22 +54,21 @@ class SegmentWriter:
         atom, words, title = entry.atom, entry.words, entry.title
         rows = self._rows
         counts = words.counts.copy()
-        in_title = title.counts
+        in_title = title.packed
         for term in entry.extra_terms:
             if term not in counts and term not in in_title:
                 counts[term] = 1
-        lengths = min(words.length, MAX_TEXT_LENGTH) << 8 | min(title.length, MAX_TITLE_LENGTH)
-        for term, title_tf in in_title.items():
+        lengths = min(words.length, MAX_TEXT_LENGTH) << 8 | title.length
+        for term, packed in in_title.items():
             text_tf = counts.pop(term, 0)
-            rows[term] += (atom, min(text_tf, MAX_TEXT_TF) << 24 | min(title_tf, MAX_TITLE_TF) << 20 | lengths)
+            rows[term] += (atom, (min(MAX_TEXT_TF, text_tf)) << 24 | packed | lengths)
         for term, text_tf in counts.items():
             rows[term] += (atom, (min(MAX_TEXT_TF, text_tf)) << 24 | lengths)
         if entry.speaker:
             names = set(terms(entry.speaker))
             for term in names:
                 rows[SPEAKER + term] += (atom, min(len(names), MAX_TEXT_TF) << 24)
-        for key in {key for phrase in entry.phrases for key in phrase_keys(phrase)}:
-            hashed = phrase_hash(key)
+        for hashed in {hashed for phrase in entry.phrases for hashed in phrase_hashes(phrase)}:
             self.mentions[hashed % MENTION_BUCKETS].append((hashed, atom))
         self._ascending = self._ascending and atom > self._last
         self._last = atom
@@ -110,11 +109,11 @@ class SegmentWriter:
 
 
 class TitleTerms:
-    """The title field of a note: its title, and its date written out, as terms."""
+    """The title field of a note (its title, and its date written out) as every posting of its atoms needs it."""
 
-    def __init__(self, terms: list[str]) -> None:
-        self.counts = Counter(terms)
-        self.length = len(terms)
+    def __init__(self, words: list[str]) -> None:
+        self.length = min(len(words), MAX_TITLE_LENGTH)
+        self.packed = {term: min(count, MAX_TITLE_TF) << 20 for term, count in Counter(words).items()}
 
 
 def lexicon(rows: Iterable[PostingRow]) -> list[list[object]]:
@@ -151,8 +150,12 @@ def merge_mentions(rows: Iterable[bytes], dead: set[int]) -> bytes:
 # Tiers: segments of about one size are merged when there are FANOUT of them, so a posting is rewritten only log(n)
 # times, and a search reads a few dozen segments at most. A brain that is mostly dead is rewritten whole.
 FANOUT = 24
+FANOUT_LARGE = 48  # of segments with FANOUT^2 atoms and more: rewriting those takes seconds
 DEAD_SHARE = 0.2
 DEAD_LEAST = 1_000
+
+
+_LARGE_TIER = 2
 
 
 def to_merge(segments: list[tuple[int, int]], dead: int) -> list[int]:
@@ -164,7 +167,7 @@ def to_merge(segments: list[tuple[int, int]], dead: int) -> list[int]:
     for segment, atoms in segments:
         tiers.setdefault(_tier(atoms), []).append(segment)
     for tier in sorted(tiers):
-        if len(tiers[tier]) >= FANOUT:
+        if len(tiers[tier]) >= (FANOUT if tier < _LARGE_TIER else FANOUT_LARGE):
             return [segment for segment, atoms in segments if _tier(atoms) <= tier]
     return []
 

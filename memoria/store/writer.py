@@ -1,7 +1,7 @@
 """Changing the store: batches of notes, and the upkeep of the text index."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +14,7 @@ from memoria.store.segment import MentionRow, PostingRow, SegmentWriter, lexicon
 from memoria.store.store import Store
 from memoria.store.version import VERSION, version_of
 
-_MERGE_BYTES = 4_000_000  # postings that a merge holds in memory at a time
+_MERGE_TERMS = 1_000  # whose postings a merge holds in memory at a time
 
 
 class StoreWriter(Store):
@@ -88,13 +88,13 @@ class StoreWriter(Store):
         postings = 0
         atoms: set[int] = set()
         progress = [["next_segment", new + 1], ["merging", [*old, new]]]
-        for chunk in _chunks(self._engine.read("query/segment_terms", segments=old)):
+        for chunk in self._term_chunks(old):
             rows: dict[str, list[bytes]] = {}
             for term, _, data in self._engine.read("query/segment_postings", segments=old, terms=chunk):
                 rows.setdefault(term, []).append(data)
             put: list[PostingRow] = []
             for term in chunk:
-                data, count, some = merge(rows[term], dead)
+                data, count, some = merge(rows.get(term, ()), dead)
                 met |= some
                 postings += count
                 if count:
@@ -111,6 +111,14 @@ class StoreWriter(Store):
         listed = [[new, len(atoms), postings]] if postings else []
         self._engine.write("query/swap_segments", old=[[segment] for segment in old], new=listed, meta=totals)
         self._drop_unlisted(self.meta())
+
+    def _term_chunks(self, segments: list[int]) -> Iterator[list[str]]:
+        """Yield the terms of some segments, a few at a time: what a merge holds in memory stays small."""
+        for initial in self._engine.read("query/initials", segments=segments):
+            found = self._engine.read("query/segment_lexicon", segments=segments, initial=initial[0])
+            ordered = sorted({term for row in found for term in row[0]})
+            for start in range(0, len(ordered), _MERGE_TERMS):
+                yield ordered[start : start + _MERGE_TERMS]
 
     def _merged_mentions(self, old: list[int], new: int, dead: set[int]) -> Iterable[MentionRow]:
         rows = self._engine.read("query/segment_mentions", segments=old)
@@ -156,18 +164,3 @@ class StoreWriter(Store):
         if os.path.exists(target):
             raise StoreError(f"{target} exists already", hint="name another file, or remove it")
         self._engine.backup(target)
-
-
-def _chunks(rows: list[list[Any]]) -> Iterable[list[str]]:
-    """Group terms so that each group's postings fit into memory."""
-    chunk: list[str] = []
-    size = 0
-    for _, term, length in rows:
-        if chunk and chunk[-1] != term and size > _MERGE_BYTES:
-            yield chunk
-            chunk, size = [], 0
-        if not chunk or chunk[-1] != term:
-            chunk.append(term)
-        size += length
-    if chunk:
-        yield chunk
