@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo format lint types layers test check wheel bench clean
+.PHONY: help setup demo format lint types layers test check wheel bench eval clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ wheel: $(READY) ## Build the wheel and the source distribution into dist/
 
 bench: $(READY) ## Measure speed beside SQLite FTS5 and ripgrep: make bench [CORPUS=folder]
 	$(BIN)/python -m benchmarks $(CORPUS)
+
+eval: $(READY) ## Measure search quality on question sets: make eval [SETS=folder]
+	$(BIN)/python -m benchmarks.quality $(SETS)
 
 clean: ## Remove what was made
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

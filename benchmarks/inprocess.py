@@ -16,9 +16,10 @@ from benchmarks import fts5
 from benchmarks.measure import median
 from memoria import config
 from memoria.brain import Brain
-from memoria.retrieve.filters import Filters
-from memoria.retrieve.words import Query, search
-from memoria.scoring import Bm25
+from memoria.model import Answer
+from memoria.retrieve.query import Query
+from memoria.retrieve.walker import Request
+from memoria.store import Store
 
 
 def main() -> None:
@@ -26,12 +27,13 @@ def main() -> None:
     folder, database, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
     queries: list[list[str]] = json.load(sys.stdin)
     connection = sqlite3.connect(database)
-    with Brain(folder, config.load(folder)).reading() as store:
+    brain = Brain(folder, config.load(folder))
+    with brain.reading() as store:
         seconds: dict[str, list[float]] = {"memoria": [], "fts5": []}
         for words in queries:
             asked = " ".join(words)
             ways: dict[str, Callable[[], Any]] = {
-                "memoria": partial(search, store, asked, Filters(), Bm25(), budget=fts5.BUDGET, limit=None),
+                "memoria": partial(_search, brain, store, asked),
                 "fts5": partial(fts5.search, connection, words),
             }
             for name, values in _timed(ways, rounds).items():
@@ -39,6 +41,10 @@ def main() -> None:
         read = [store.postings(Query.parse(" ".join(words)).terms).bytes_read for words in queries]
     connection.close()
     json.dump({**seconds, "read": read}, sys.stdout)
+
+
+def _search(brain: Brain, store: Store, text: str) -> Answer:
+    return brain.answer(store, Request(Query.parse(text), budget=fts5.BUDGET))
 
 
 def _timed(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
