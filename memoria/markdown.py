@@ -21,7 +21,6 @@ _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})\
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
 _TABLE_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
 _TURN = re.compile(r"\*\*([^*:\n]{1,40}):\*\*|\*\*([^*:\n]{1,40})\*\*:")
-_BLOCK_ID = re.compile(r"(?:(?<=\s)|^)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_]*(?=\s)|[。！？]+[」』”’）]*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Za-z]|(?:[A-Za-z]\.)+[A-Za-z]|Mrs?|Ms|Dr|Prof|St|Jr|Sr|vs|etc|cf|no|No|Nr|bzw|ca|approx|Inc|Ltd|Co|al|fig|Fig|pp)\.\Z"
@@ -59,11 +58,6 @@ def parse(text: str, name: str, today: date) -> Note:
         atoms=tuple(atoms),
         warnings=(front.warning,) if front.warning else (),
     )
-
-
-def indexed_text(atom_text: str) -> str:
-    """Return the text that is searched: without block ids, which are addresses and not words."""
-    return _BLOCK_ID.sub("", atom_text) if "^" in atom_text else atom_text
 
 
 def _stem(name: str) -> str:

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import chain, pairwise
 
 from Stemmer import Stemmer
@@ -54,13 +55,27 @@ _LETTER = rf"[\w{_MARKS}{_UNSPACED_BLOCKS}]"
 
 # A raw word: letters and digits, joined by inner dots and apostrophes (node.js, don't), with the ends of C++ and C#.
 _RAW_ASCII = re.compile(r"\w+(?:['.]\w+)*(?:\+\+|#(?!\w))?", re.ASCII)
-_RAW = re.compile(rf"{_LETTER}+(?:['’.]{_LETTER}+)*(?:\+\+|#(?!\w))?|[{_PICTOGRAPHS}]")
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _ACCENT = re.compile("[\u0300-\u036f]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAME_HUMPS = 2
 _CLITIC = re.compile(r"'(?:s|m|d|re|ve|ll)$")
-_PIECE = re.compile(rf"[^\W_{_MARKS}](?:[^\W_]|[{_MARKS}])*")
+
+
+@cache
+def _raw() -> re.Pattern[str]:
+    # Compiled when it is first needed, as the next two: their many letters cost every command 1.5 ms otherwise.
+    return re.compile(rf"{_LETTER}+(?:['’.]{_LETTER}+)*(?:\+\+|#(?!\w))?|[{_PICTOGRAPHS}]")
+
+
+@cache
+def _unspaced_run() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]+")
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    return re.compile(rf"[^\W_{_MARKS}](?:[^\W_]|[{_MARKS}])*")
+
 
 MAX_TERM_CHARS = 64  # of a longer one (a hash, a blob) the beginning is indexed, and found
 
@@ -100,11 +115,11 @@ class _Analysis(dict[str, tuple[str, ...]]):
 
 
 def _analyze(raw: str) -> Iterator[str]:
-    if not raw.isascii() and _UNSPACED_RUN.search(raw):
-        for run in _UNSPACED_RUN.findall(raw):
+    if not raw.isascii() and _unspaced_run().search(raw):
+        for run in _unspaced_run().findall(raw):
             yield from run
             yield from map("".join, pairwise(run))
-        for rest in _UNSPACED_RUN.split(raw):
+        for rest in _unspaced_run().split(raw):
             yield from _analysis[rest]
         return
     word = _CLITIC.sub("", fold(raw).replace("’", "'")).strip("_")[:MAX_TERM_CHARS]
@@ -123,7 +138,7 @@ def _analyze(raw: str) -> Iterator[str]:
         yield word
         return
     yield word.replace("'", "")
-    pieces = _PIECE.findall(word)
+    pieces = _piece().findall(word)
     if len(pieces) > 1:
         shortest = 3 if "'" in word else 1
         yield from (stem(piece) for piece in pieces if len(piece) >= shortest and piece not in STOP_WORDS)
@@ -136,12 +151,20 @@ def raw_words(text: str) -> list[str]:
     """Return the words of `text` as they are written, in order."""
     if text.isascii():
         return _RAW_ASCII.findall(text)
-    return _RAW.findall(unicodedata.normalize("NFKC", text))
+    return _raw().findall(unicodedata.normalize("NFKC", text))
 
 
 def terms(text: str) -> list[str]:
     """Return the terms of `text` in order: what is indexed, and what a query asks for."""
     return list(chain.from_iterable(map(_analysis.__getitem__, raw_words(text))))
+
+
+_BLOCK_ID = re.compile(r"(?:(?<=\s)|^)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
+
+
+def indexed_text(atom_text: str) -> str:
+    """Return the text that is searched: without block ids, which are addresses and not words."""
+    return _BLOCK_ID.sub("", atom_text) if "^" in atom_text else atom_text
 
 
 def terms_of_word(raw: str) -> tuple[str, ...]:
@@ -191,7 +214,7 @@ def link_name(target: str) -> str:
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the words of `text` begin and end."""
-    for match in (_RAW_ASCII if text.isascii() else _RAW).finditer(text):
+    for match in (_RAW_ASCII if text.isascii() else _raw()).finditer(text):
         yield match.span()
 
 

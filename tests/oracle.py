@@ -6,10 +6,9 @@ from datetime import date
 from typing import NamedTuple
 
 from memoria.frontmatter import is_prose
-from memoria.markdown import indexed_text
 from memoria.model import source_node
 from memoria.store import Store
-from memoria.text import terms
+from memoria.text import indexed_text, terms
 
 MONTHS = "January February March April May June July August September October November December".split()
 

@@ -17,8 +17,9 @@ from memoria.ingest import Given, ingest_files
 from memoria.model import Words
 from memoria.retrieve.anchors import find_anchors
 from memoria.retrieve.filters import Filters
+from memoria.retrieve.harvest import Walk
 from memoria.retrieve.query import Query
-from memoria.retrieve.walker import Request, Walk, search
+from memoria.retrieve.walker import Request, search
 from memoria.scoring import Bm25, Saturation, idf
 from memoria.store.packing import pack_postings, unpack_postings
 from memoria.store.segment import FANOUT, Entry, SegmentWriter, TitleTerms, merge, to_merge

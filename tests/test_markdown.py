@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria.markdown import MAX_CHARS, SPLIT_CHARS, indexed_text, parse
+from memoria.markdown import MAX_CHARS, SPLIT_CHARS, parse
 from memoria.model import Note
+from memoria.text import indexed_text
 
 TODAY = date(2026, 11, 18)
 

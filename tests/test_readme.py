@@ -32,7 +32,9 @@ def test_the_examples_print_what_the_readme_says(shell: Shell) -> None:
     (bin_ / "memoria").write_text(f'#!/bin/sh\nexec {" ".join(shell.command)} "$@"\n', encoding="utf-8")
     (bin_ / "memoria").chmod(0o755)
     if not shutil.which("jq"):  # the examples use of jq only what this does
-        script = "import json, sys\nfor hit in map(json.loads, sys.stdin):\n    print(hit['relpath'], hit['line'], sep=':')\n"
+        script = (
+            "import json, sys\nfor hit in map(json.loads, sys.stdin):\n    print(f\"{hit['relpath']}:{hit['line']}\")\n"
+        )
         (bin_ / "jq").write_text(f"#!{shell.command[0]}\n{script}", encoding="utf-8")
         (bin_ / "jq").chmod(0o755)
     env = {**shell.env, "PATH": f"{bin_}:{shell.env['PATH']}"}

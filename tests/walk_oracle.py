@@ -1,4 +1,4 @@
-"""Brute force for the walk: anchors in context, bridges and their sum, from plain dictionaries and docs/search.md alone."""
+"""Brute force for the walk: anchors in context, bridges and their sum, from docs/search.md and plain dictionaries."""
 
 import math
 import re
@@ -38,8 +38,8 @@ class Vault:
     def __init__(self, store: Store) -> None:
         written = {doc.atom: doc for doc in documents(store)}
         links: dict[int, list[str]] = {}
-        for atom, link in store.links(written):
-            links.setdefault(atom, []).append(link_key(link.target))
+        for number, link in store.links(written):
+            links.setdefault(number, []).append(link_key(link.target))
         self.passages: dict[int, Passage] = {}
         self.labels: dict[int, list[Label]] = {}  # node -> the labels it carries itself
         self.notes: dict[int, list[int]] = {}  # source -> its atoms in order
@@ -288,8 +288,7 @@ def lent_by(vault: Vault, scores: dict[int, float], query: str, ignore: Iterable
     for atom, x in reversed(tops):
         for other in vault.notes[vault.passages[atom].source]:
             lead[other] = x / 2
-    for atom, x in tops:
-        lead[atom] = x
+    lead.update(tops)
     for atom, x in lead.items():
         passage = vault.passages[atom]
         if (atom, x) in tops:

@@ -12,10 +12,10 @@ from memoria.errors import NoteError
 from memoria.ingest.note import note_labels, put_note
 from memoria.ingest.plan import recalled
 from memoria.ingest.read import Text, read
-from memoria.markdown import indexed_text, parse
+from memoria.markdown import parse
 from memoria.model import Note, Source, Words
 from memoria.store.batch import Batch
-from memoria.text import terms
+from memoria.text import indexed_text, terms
 
 # Starting a process costs as much as parsing some hundred notes.
 POOL_BYTES = 3_000_000

@@ -9,7 +9,7 @@ from memoria.model import source_of
 MISSES = 8  # so many that did not fit: what follows will hardly fit better
 GAP = "\n\n"  # between two atoms that touch and are shown as one
 
-_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|\n")
+_SENTENCE_END = r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|\n"
 
 
 class Ranked(NamedTuple):
@@ -119,7 +119,7 @@ def fit_both(
 def cut_at_sentence(text: str, budget: int) -> str:
     """Return the beginning of `text`: whole sentences if there are any, else whole words, within `budget`."""
     head = text[:budget]
-    ends = [match.end() for match in _SENTENCE_END.finditer(text) if match.end() <= budget]
+    ends = [match.end() for match in re.finditer(_SENTENCE_END, text) if match.end() <= budget]
     if ends:
         return head[: ends[-1]].rstrip() or head
     space = head.rfind(" ")

@@ -6,7 +6,7 @@ from heapq import nlargest
 from memoria.model import source_node, source_of
 from memoria.store import Shown, Store
 
-_PAGE = 64
+_PAGE = 32
 
 
 class Pages:

@@ -6,7 +6,6 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from memoria.markdown import indexed_text
 from memoria.model import Answer, Bridge, Hit, Label, Source, Why, source_node, source_of
 from memoria.retrieve.anchors import Anchors, find_anchors
 from memoria.retrieve.budget import GAP, Fitted, Ranked, Shares, fit, fit_both
@@ -16,7 +15,7 @@ from memoria.retrieve.pages import Pages
 from memoria.retrieve.query import Query
 from memoria.scoring import SAME_PARAGRAPH
 from memoria.store import Store
-from memoria.text import terms
+from memoria.text import indexed_text, terms
 
 STRICT_HARVEST_TOP = 10
 _COMPLETED = 24  # atoms whose paragraphs are completed: about as many as fill a budget
