@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from memoria import config
 from memoria.cli import wording
 from memoria.ingest import Given, ingest_files
-from memoria.text import indexed_text
 from memoria.model import Answer, Hit, Label, Outline, source_node
 from memoria.retrieve.anchors import find_anchors
 from memoria.retrieve.budget import Shares

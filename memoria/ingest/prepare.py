@@ -155,9 +155,21 @@ def _begin_worker() -> None:
     """Leave Ctrl-C to the process that writes, and garbage to the end: parsing makes no cycles."""
     import gc
     import signal
+    import threading
 
     gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End when the process that writes is gone, however it went."""
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
 
 
 def _chunks(jobs: Iterable[Job]) -> Iterator[list[Job]]:
