@@ -1,7 +1,8 @@
 """Search quality on prepared question sets: recall of known evidence within a budget of characters.
 
 A set is a folder with `notes/` and `queries.jsonl`; each query has `query`, `category` and `relevant` passages
-(`path`, `text`, and `id`, the block id that marks the passage in its note). Questions of the category `adversarial` have no answer
+(`path`, `text`, and `id`, the block id that marks the passage in its note). Questions of the category
+`adversarial` have no answer
 and are left out.
 
     python -m benchmarks.quality FOLDER      every set below the folder

@@ -192,17 +192,22 @@ def _listed(name: str, *, null: bool) -> list[str]:
 
 @contextmanager
 def _stoppable() -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into "stop after this batch"; the second one ends at once."""
+    """Turn the first Ctrl-C into "stop after this batch"; the second one, or one before any work, ends at once."""
     asked: list[int] = []
+    working: list[bool] = []
 
     def ask(number: int, frame: Any) -> None:  # noqa: ARG001
-        if asked:
+        if asked or not working:
             raise KeyboardInterrupt
         asked.append(number)
 
+    def stopped() -> bool:
+        working.append(True)
+        return bool(asked)
+
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: bool(asked)
+        yield stopped
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
