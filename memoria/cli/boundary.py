@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from typing import Any, cast
 
 from memoria.errors import MemoriaError
 
@@ -11,10 +12,14 @@ INTERRUPTED = 130
 
 def guarded(run: Callable[[], None]) -> None:
     """Run a command and end the process as its outcome demands."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell: >&-
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     # Names and notes hold any Unicode; a terminal that can't show a character gets a mark in its place.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    sys.stdout = cast("Any", _Output(sys.stdout))
     try:
         try:
             run()
@@ -30,6 +35,38 @@ def guarded(run: Callable[[], None]) -> None:
         leave(INTERRUPTED)
 
 
+class _Output:
+    """Standard output that ends the program where nobody reads it any more, whoever writes to it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write, or end."""
+        return int(self._careful(self._stream.write, text) or 0)
+
+    def flush(self) -> None:
+        """Flush, or end."""
+        self._careful(self._stream.flush)
+
+    def _careful(self, act: Callable[..., Any], *args: str) -> Any:
+        try:
+            return act(*args)
+        except BrokenPipeError:
+            self._drop()
+            sys.exit(0)
+        except OSError as error:
+            self._drop()
+            raise MemoriaError(f"the output can't be written ({error.strerror})") from None
+
+    def _drop(self) -> None:
+        """Lead what is still to come to nowhere: the interpreter would complain about it at its end."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
 def complain(error: MemoriaError) -> None:
     """Tell what failed, and the way out."""
     hint = f"\n  {error.hint}" if error.hint else ""
@@ -37,20 +74,10 @@ def complain(error: MemoriaError) -> None:
 
 
 def leave(code: int) -> None:
-    """Exit, even where the reader of our output is gone."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        # The interpreter would try once more at its end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Exit with a code."""
     sys.exit(code)
 
 
 def emit(text: str) -> None:
-    """Write data to stdout; where nobody reads it any more, end quietly."""
-    try:
-        sys.stdout.write(text)
-        if not text.endswith("\n"):
-            sys.stdout.write("\n")
-    except BrokenPipeError:
-        leave(0)
+    """Write data to stdout."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
