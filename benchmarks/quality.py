@@ -192,6 +192,8 @@ def measure(folder: str, totals: dict[str, Figures]) -> None:
 def main(folder: str) -> None:
     """Print the figures of every group of sets below a folder."""
     groups: dict[str, list[str]] = {}
+    if os.path.isdir(inner := os.path.join(folder, "data")):
+        folder = inner
     for place in sets_below(folder):
         groups.setdefault(os.path.relpath(place, folder).split(os.sep)[0], []).append(place)
     if not groups:
@@ -209,4 +211,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else os.path.join("..", "shared", "eval", "data"))
+    main(sys.argv[1] if len(sys.argv) > 1 else os.path.join("..", "shared", "eval"))

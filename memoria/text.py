@@ -167,6 +167,11 @@ def indexed_text(atom_text: str) -> str:
     return _BLOCK_ID.sub("", atom_text) if "^" in atom_text else atom_text
 
 
+def is_unspaced(char: str) -> bool:
+    """Tell whether a character is of a script that is written without spaces."""
+    return not char.isascii() and bool(_unspaced_run().match(char))
+
+
 def terms_of_word(raw: str) -> tuple[str, ...]:
     """Return the terms of one raw word."""
     return _analysis[raw]

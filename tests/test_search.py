@@ -124,7 +124,7 @@ def test_what_fits_fits(items: list[tuple[str, bool]], budget: int, limit: int |
     reached = [item for item in taken if item.neighbor]
     assert len(reached) <= 3 or fitted.by_neighbors <= share * budget
     assert fitted.cut is None or len(taken) == 1
-    assert bool(taken) == bool(ranked)
+    assert bool(taken) == bool(ranked and budget > 2)
 
 
 @given(st.text(max_size=200), st.integers(1, 100))

@@ -11,7 +11,7 @@ from memoria.retrieve.query import Query, stands
 from memoria.scoring import CONTEXT_REACH, SPEAKER_FACTOR, Bm25, Saturation, context, idf, title_bonus
 from memoria.store import Found, Store
 from memoria.store.phrases import SPEAKER
-from memoria.text import MAX_NAME_WORDS, STOP_WORDS, stem, terms
+from memoria.text import MAX_NAME_WORDS, STOP_WORDS, terms, terms_of_word
 
 CANDIDATES = 200
 NEAR_WEIGHTS = {1: 0.8, 2: 0.5}  # what a near word counts for an unknown one, by letters that differ
@@ -336,7 +336,7 @@ def _named_titles(
     for name in longest_matches(query.plain, names):
         sources = {source for kind, source in names[name] if kind != "file"}
         words = name.split(" ")
-        rarities = [idfs.get(stem(word), 0.0) for word in words if word not in STOP_WORDS]
+        rarities = [idfs.get(term, 0.0) for word in words if word not in STOP_WORDS for term in terms_of_word(word)]
         more = title_bonus(best, rarities, len(words), found.atoms)
         missing = sources - outlines.keys()
         outlines.update(store.outlines(missing) if missing else {})

@@ -79,7 +79,10 @@ def fit(
             notes.add(source_of(item.atom))
             by_neighbors += size
     if not taken and first and budget:
-        cut = cut_at_sentence(text_of(first.atom), max(0, budget - overhead(first.atom)))
+        room = budget - overhead(first.atom)
+        if room <= 0:
+            return Fitted([])
+        cut = cut_at_sentence(text_of(first.atom), room)
         return Fitted([first], cut, len(cut), len(cut) if first.neighbor else 0)
     return Fitted(taken, None, used, by_neighbors)
 

@@ -19,7 +19,7 @@ from memoria.scoring import (
     shared_bridge,
 )
 from memoria.store import Store
-from memoria.text import MAX_NAME_WORDS, fold, link_key, link_name, name_key, phrase_keys, words_as_written
+from memoria.text import MAX_NAME_WORDS, fold, link_key, name_key, phrase_keys, words_as_written
 
 GENERIC_SHARE = 0.1  # of all notes: a label that more of them have tells nothing
 NOTE_REACH = 12  # atoms of an anchor's note, before and after it, whose links and names count for it
@@ -84,9 +84,10 @@ class Harvest:
         linked: dict[int, list[str]] = {atom: [] for atom in atoms}
         for atom, link in self._store.links(atoms):
             linked[atom].append(link_key(link.target))
-        entities = {atom: _entities(phrases) for atom, phrases in self._store.phrases(atoms).items()}
+        phrases = self._store.phrases(atoms)
+        entities = {atom: _entities(found) for atom, found in phrases.items()}
         # In the anchors themselves any run of words may be a title; around them only what is written as a name.
-        written = {atom: [[name] for name in names] for atom, names in entities.items()}
+        written = {atom: [runs for phrase in found for runs in _names_in(phrase)] for atom, found in phrases.items()}
         written |= {atom: _names_in(self._pages.text(atom)) for atom, _ in tops}
         own = {source_of(atom): self._own_names(source_of(atom)) for atom, _ in tops}
         named = {name for places in written.values() for names in places for name in names} | _flat(linked) - {""}
@@ -134,8 +135,8 @@ class Harvest:
 
     def _own_names(self, source: int) -> list[str]:
         known = self._pages.shown.sources[source]
-        names = (known.title, *known.aliases, link_name(known.relpath))
-        return list(dict.fromkeys(key for name in names if (key := name_key(name))))
+        keys = [*map(name_key, (known.title, *known.aliases)), link_key(known.relpath)]
+        return list(dict.fromkeys(filter(None, keys)))
 
     def _mentions(self, keys: Iterable[str]) -> dict[str, set[int]]:
         """Return the atoms that name something, in running text or by a link."""
@@ -180,30 +181,31 @@ class Harvest:
 
     def _labels(self, tops: list[tuple[int, float]], most: float) -> None:
         """From the anchors to the notes and atoms that share a tag or a bucket with them."""
-        strengths: dict[int, float] = {}
-        for atom, strength in tops:
+        lenders: dict[int, tuple[int, float, int]] = {}  # node -> rank, strength, anchor
+        for rank, (atom, strength) in enumerate(tops):
             for node in (atom, source_node(source_of(atom))):
-                strengths[node] = max(strengths.get(node, 0.0), strength)
-        by_node = {node: atom for atom, _ in reversed(tops) for node in (atom, source_node(source_of(atom)))}
+                lenders.setdefault(node, (rank, strength, atom))
         notes = self._anchors.sources
-        bridges: dict[tuple[str, str], tuple[float, int]] = {}
-        for kind, name, holding, nodes in self._store.harvest(strengths):
+        bridges: dict[tuple[str, str], list[Bridge]] = {}
+        for kind, name, holding, nodes in self._store.harvest(lenders):
             if name in self._walk.ignore or not 1 < holding <= most:
                 continue
-            node = max(nodes, key=lambda node: strengths[node])
             meant = TAG if kind == "tag" else 1.0
-            bridges[kind, name] = (meant * shared_bridge(strengths[node], notes, holding), by_node[node])
-        reached = self._store.walk((kind, name, lent) for (kind, name), (lent, _) in bridges.items())
+            bridges[kind, name] = [
+                Bridge(kind, name, meant * shared_bridge(strength, notes, holding), anchor)
+                for _, strength, anchor in sorted(lenders[node] for node in nodes)
+            ]
+        reached = self._store.walk((kind, name, found[0].weight) for (kind, name), found in bridges.items())
         self._read_outlines(source_of(node) for node, _, _, _ in reached)
-        for node, lent, kind, name in reached:
-            anchor = bridges[kind, name][1]
-            if source_of(node) == source_of(anchor):
+        for node, _, kind, name in reached:
+            home = source_of(node)
+            bridge = next((bridge for bridge in bridges[kind, name] if source_of(bridge.anchor) != home), None)
+            if bridge is None:
                 continue
-            bridge = Bridge(kind, name, lent, anchor)
-            if node == source_node(source_of(node)):
-                self._lend_to_note(source_of(node), lent, bridge, anchor)
+            if node == source_node(home):
+                self._lend_to_note(home, bridge.weight, bridge, bridge.anchor)
             else:
-                self._lend(node, lent, bridge)
+                self._lend(node, bridge.weight, bridge)
 
     def _lend_to_note(self, source: int, lent: float, bridge: Bridge, anchor: int) -> None:
         """Lend to all atoms of a note: all of it to the one that answers best, less to the others."""

@@ -18,7 +18,7 @@ def near_terms(store: Store, word: str) -> list[tuple[str, int]]:
 
     most = 1 if len(term) < FAR_LETTERS else 2
     # As a typist errs: rarely in the first letter.
-    known = [other for other in store.terms_from(term[0]) if abs(len(other) - len(term)) <= most]
+    known = [other for other in sorted(store.terms_from(term[0])) if abs(len(other) - len(term)) <= most]
     near = process.extract(term, known, scorer=OSA.distance, score_cutoff=most, limit=24)
     if not near:
         return []

@@ -6,7 +6,7 @@ from datetime import date
 from typing import NamedTuple
 
 from memoria.retrieve.filters import Filters, parse_day
-from memoria.text import distinct, plain_words, raw_words, terms, terms_of_word
+from memoria.text import distinct, is_unspaced, plain_words, raw_words, terms, terms_of_word
 
 MAX_WORDS = 1_000
 OPERATOR_WORDS = 32  # a longer query is a pasted text, and its quotes and dashes are just text
@@ -69,6 +69,8 @@ class Query(NamedTuple):
                     return "" if match["minus"] else f" {match['phrase']} "
                 if match["name"]:
                     given.setdefault(match["name"], []).append(match["value"].strip('"'))
+                elif is_unspaced(match["word"][0]):
+                    banned.append(tuple(plain_words(match["word"])))
                 else:
                     excluded.extend(terms(match["word"])[:1])
                 return " "
@@ -107,6 +109,6 @@ def _filters(given: dict[str, list[str]], today: date | None) -> Filters:
 
 def stands(words: tuple[str, ...], text: str) -> bool:
     """Tell whether words stand together in a text."""
-    there = plain_words(text)
-    size = len(words)
-    return any(tuple(there[place : place + size]) == words for place in range(len(there) - size + 1))
+    phrase = " ".join(words)
+    before, after = ("" if is_unspaced(char) else " " for char in (phrase[0], phrase[-1]))
+    return f"{before}{phrase}{after}" in f" {' '.join(plain_words(text))} "

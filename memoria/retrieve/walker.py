@@ -1,9 +1,7 @@
 """The Tag-Walker: anchors by words, bridges from the best of them, neighbors over the bridges, one ranking."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from heapq import nlargest
 from itertools import islice
-from operator import itemgetter
 from typing import NamedTuple
 
 from memoria.model import Answer, Bridge, Hit, Label, Source, Why, source_node, source_of
@@ -84,7 +82,7 @@ def _fused(store: Store, request: Request, walk: Walk) -> _Found:
     fused = dict(anchors.scores)
     for atom, reach in reached.items():
         fused[atom] = fused.get(atom, 0.0) + reach.lent
-    _complete_paragraphs(store, fused, anchors)
+    _complete_paragraphs(store, fused, anchors, pages)
     ranked = (
         Ranked(atom, value, atom in reached and reached[atom].lent > anchors.scores.get(atom, 0.0))
         for atom, value in pages.ranked(fused, request.limit)
@@ -134,9 +132,9 @@ def _overhead(request: Request, pages: Pages) -> Callable[[int], int]:
     return lambda atom: around(_bare_hit(pages, atom))
 
 
-def _complete_paragraphs(store: Store, scores: dict[int, float], anchors: Anchors) -> None:
+def _complete_paragraphs(store: Store, scores: dict[int, float], anchors: Anchors, pages: Pages) -> None:
     """Lift the pieces beside the best atoms that belong to the same paragraph."""
-    best = nlargest(_COMPLETED, scores.items(), key=itemgetter(1))
+    best = list(islice(pages.ranked(scores, _COMPLETED), _COMPLETED))
     missing = {source_of(atom) for atom, _ in best} - anchors.outlines.keys()
     anchors.outlines.update(store.outlines(missing) if missing else {})
     for atom, value in best:

@@ -7,7 +7,7 @@ from typing import Any
 from memoria.model import Atom, Field, Label, Outline, Root, Source, StoredAtom, source_node
 from memoria.store.packing import pack_outline
 from memoria.store.segment import Entry, SegmentWriter, lexicon
-from memoria.text import link_key, link_name, name_key, terms
+from memoria.text import link_key, name_key, terms
 
 
 def another_key(key: str, *taken: Container[str]) -> str:
@@ -179,5 +179,5 @@ def _names(source: Source) -> list[tuple[str, str]]:
 
 
 def _called(source: Source) -> list[list[Any]]:
-    names = [*_names(source), ("file", link_name(source.relpath))]
-    return [[key, source.id, kind] for kind, name in names if (key := name_key(name))]
+    keys = [*((kind, name_key(name)) for kind, name in _names(source)), ("file", link_key(source.relpath))]
+    return [[key, source.id, kind] for kind, key in keys if key]

@@ -171,13 +171,14 @@ class Store:
 
     def find_labels(self, words: Iterable[str], *, most: int) -> list[tuple[str, str]]:
         """Return (kind, name) of the tags and buckets that hold one of these terms."""
-        wanted = set(words)
-        query = sanitize_fts_query(" ".join(wanted))
-        if not query:
-            return []
-        rows = self._engine.read("query/find_labels", query=query, most=most)
+        wanted = dict.fromkeys(words)
+        asked = list(wanted)
+        rows = []
+        for start in range(0, len(asked), 64):
+            query = " OR ".join(f'"{term}"' for term in asked[start : start + 64])
+            rows += self._engine.read("query/find_labels", query=query, most=most)
         # The guard cuts words at what it does not know (node.js), so the terms have the last word.
-        return [(kind, name) for kind, name, text in rows if not wanted.isdisjoint(text.split())]
+        return [(kind, name) for kind, name, text in rows if not wanted.keys().isdisjoint(text.split())]
 
     def human_nodes(self, labels: Iterable[tuple[str, str]]) -> set[int]:
         """Return the nodes to which people gave one of these labels."""
