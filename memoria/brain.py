@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from memoria.retrieve.filters import Filters
 from memoria.retrieve.harvest import Walk
 from memoria.retrieve.walker import Request, search
 from memoria.scoring import Bm25
-from memoria.store import Store
+from memoria.store import Seen, Store
 from memoria.text import label_name
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class Brain:
             yield store
         finally:
             store.close()
+
+    def _seen(self, look: Callable[[Store], Seen]) -> Seen:
+        """Return what `look` sees in the store, of one state."""
+        with self.reading() as store:
+            return store.of_one_state(lambda: look(store))
 
     def search(self, request: Request, *, mode: str = "walk", shares: Shares | None = None) -> Answer:
         """Answer a query; a limit alone lifts the budget. `mode` is walk, no-walk or strict."""
@@ -94,7 +99,8 @@ class Brain:
 
         if budget is None and limit is None:
             budget = self.config["search.budget"]
-        with self.reading() as store:
+
+        def look(store: Store) -> Answer:
             named = find(store, name)
             if named.atom is not None:
                 starts = [named.atom]
@@ -102,6 +108,8 @@ class Brain:
                 outline = store.outlines([named.sources[0].id]).get(named.sources[0].id, [])
                 starts = [source_node(named.sources[0].id) + here.ordinal for here in outline[:MAX_STARTS]]
             return similar(store, starts, self.walk(), budget=budget, limit=limit, changed=file_changed)
+
+        return self._seen(look)
 
     def related_tags(self, tag: str) -> list[tuple[str, int, int, float]]:
         """Return (tag, its notes, how many of them are shared, closeness) of the tags on the same notes.
@@ -129,7 +137,7 @@ class Brain:
         """Return what is in the brain, and where."""
         from memoria.store.lock import holder_of
 
-        with self.reading() as store:
+        def look(store: Store) -> dict[str, Any]:
             meta, sizes = store.meta(), store.sizes()
             return {
                 "brain": self.folder,
@@ -150,13 +158,16 @@ class Brain:
                 "writer": holder_of(self.store_path),
             }
 
+        return self._seen(look)
+
     def sources(self, text: str, filters: Filters) -> list[Source]:
         """Return the sources with `text` in their title or path, within the filters."""
         from memoria.retrieve.filters import allowed, source_passes
         from memoria.text import fold
 
         wanted = fold(text)
-        with self.reading() as store:
+
+        def look(store: Store) -> list[Source]:
             labels = filters._replace(paths=(), sources=(), since=None, until=None)
             passes = allowed(store, labels)
             return [
@@ -167,17 +178,18 @@ class Brain:
                 and (passes is None or passes(source_node(source.id)))
             ]
 
+        return self._seen(look)
+
     def labels(self, kind: str, text: str) -> list[tuple[str, int, int]]:
         """Return (name, notes, atoms) of the tags or buckets with `text` in their name, most used first."""
         notes: dict[str, set[int]] = {}
         atoms: dict[str, int] = {}
-        with self.reading() as store:
-            sizes = store.source_sizes()
-            for name, node, _ in store.labels(kind):
-                if text.lower().lstrip("#@") in name:
-                    whole = node == source_node(source_of(node))
-                    notes.setdefault(name, set()).add(source_of(node))
-                    atoms[name] = atoms.get(name, 0) + (sizes.get(source_of(node), 0) if whole else 1)
+        labels, sizes = self._seen(lambda store: (store.labels(kind), store.source_sizes()))
+        for name, node, _ in labels:
+            if text.lower().lstrip("#@") in name:
+                whole = node == source_node(source_of(node))
+                notes.setdefault(name, set()).add(source_of(node))
+                atoms[name] = atoms.get(name, 0) + (sizes.get(source_of(node), 0) if whole else 1)
         found = [(name, len(sources), atoms[name]) for name, sources in notes.items()]
         return sorted(found, key=lambda item: (-item[1], item[0]))
 
@@ -185,8 +197,7 @@ class Brain:
         """Return an atom with its neighbours, or the notes that are called so."""
         from memoria.retrieve.shown import show
 
-        with self.reading() as store:
-            return show(store, name, context)
+        return self._seen(lambda store: show(store, name, context))
 
     # Writing
 
@@ -251,7 +262,7 @@ class Brain:
             report = run(store)
         return report._replace(brain=self.folder, created=created)
 
-    def find_to_forget(self, names: Iterable[str], bucket: str) -> list[Source]:
+    def find_to_forget(self, names: Sequence[str], bucket: str) -> list[Source]:
         """Return the sources that are meant.
 
         Raises:
@@ -260,8 +271,8 @@ class Brain:
         """
         from memoria.retrieve.resolve import find_sources
 
-        found: dict[int, Source] = {}
-        with self.reading() as store:
+        def look(store: Store) -> list[Source]:
+            found: dict[int, Source] = {}
             for name in names:
                 sources = find_sources(store, name)
                 roots = [root.path for root in store.roots()]
@@ -273,7 +284,9 @@ class Brain:
                 if not nodes:
                     raise NotFoundError(f"there is no bucket {bucket!r}", hint="memoria buckets lists them")
                 found.update(store.show((), {source_of(node) for node in nodes}).sources)
-        return sorted(found.values(), key=lambda source: source.path)
+            return sorted(found.values(), key=lambda source: source.path)
+
+        return self._seen(look)
 
     def forget(self, sources: Iterable[Source], names: Iterable[str], wait: float | None = None) -> int:
         """Remove sources, and the roots among `names`; return how many sources."""
@@ -296,10 +309,9 @@ class Brain:
         if fix:
             with self.writing(wait) as writer:
                 upkeep.rebuild(writer, progress)
-        with self.reading() as store:
-            findings += upkeep.check_store(store, progress)
-            findings += upkeep.advise(store)
-        return findings
+        return findings + self._seen(
+            lambda store: [*upkeep.check_store(store, progress), *upkeep.advise(store)],
+        )
 
 
 def file_changed(source: Source) -> bool:

@@ -107,24 +107,3 @@ def vault(shell: Shell) -> Shell:
 def store() -> StoreWriter:
     """An empty store in memory: the real engine, in a millisecond."""
     return StoreWriter.in_memory()
-
-
-# Faults that are known and not mended yet; each of these tests says what must hold.
-KNOWN_FAULTS = (
-    "test_a_stopped_ingest_says_so_and_the_next_one_completes_it",
-    "test_output_that_goes_nowhere_is_no_accident",
-    "test_a_pipe_that_nobody_reads_ends_the_command_cleanly",
-    "test_writers_take_turns_and_no_search_notices",
-    "test_whoever_looks_while_another_writes_sees_one_state",
-    "test_a_busy_error_always_names_the_writer",
-    "test_whoever_asks_for_the_writer_keeps_no_writer_out",
-    "test_what_is_forgotten_is_gone_even_if_it_changed_meanwhile",
-    "test_a_killed_ingest_leaves_no_process_behind",
-)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect the known faults, without hiding when one is gone."""
-    for item in items:
-        if getattr(item, "originalname", "") in KNOWN_FAULTS:
-            item.add_marker(pytest.mark.xfail(reason="a known fault", strict=False))

@@ -159,7 +159,7 @@ def has_lock(shell: Shell, process: subprocess.Popen[bytes]) -> bool:
 def has_helpers(process: subprocess.Popen[bytes]) -> bool:
     """Whether it has started the processes that read and parse for it; on one processor there are none."""
     ps = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True)
-    return os.cpu_count() == 1 or ps.stdout.split().count(str(process.pid)) > 2
+    return os.cpu_count() == 1 or ps.stdout.split().count(str(process.pid)) > 1
 
 
 def written(shell: Shell) -> tuple[int, int]:

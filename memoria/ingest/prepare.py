@@ -1,11 +1,9 @@
-"""The part of an ingest that needs no store: read, parse, analyze. On many notes, in processes beside the writer."""
+"""The part of an ingest that needs no store: read, parse, analyze."""
 
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from datetime import date
-from itertools import islice
 from typing import NamedTuple
 
 from memoria.errors import NoteError
@@ -18,7 +16,7 @@ from memoria.store.batch import Batch
 from memoria.text import indexed_text, terms
 
 # Starting a process costs as much as parsing some hundred notes.
-POOL_BYTES = 3_000_000
+HELPED_BYTES = 3_000_000
 _CHUNK_BYTES = 400_000
 
 
@@ -124,52 +122,13 @@ def work(jobs: list[Job]) -> Done:
 
 def work_all(jobs: list[Job]) -> Iterator[Done]:
     """Prepare notes, in order; where there are many, on all processors."""
-    workers = min(4, os.cpu_count() or 1)
-    chunks = iter(_chunks(jobs))
-    if workers == 1 or sum(job.size for job in jobs) < POOL_BYTES:
-        yield from map(work, chunks)
+    helpers = min(4, os.cpu_count() or 1)
+    if helpers == 1 or sum(job.size for job in jobs) < HELPED_BYTES:
+        yield from map(work, _chunks(jobs))
         return
-    from multiprocessing import get_context
+    from memoria.ingest.helpers import work_beside
 
-    # Spawned, not forked: a fork of a process that has used the store hangs.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker) as pool:
-        running: deque[Future[Done]] = deque(pool.submit(_work_packed, chunk) for chunk in islice(chunks, workers + 2))
-        try:
-            while running:
-                done = running.popleft().result()
-                if chunk := next(chunks, None):
-                    running.append(pool.submit(_work_packed, chunk))
-                yield done
-        finally:
-            for future in running:
-                future.cancel()
-
-
-def _work_packed(jobs: list[Job]) -> Done:
-    done = work(jobs)
-    done.batch.index.pack()
-    return done
-
-
-def _begin_worker() -> None:
-    """Leave Ctrl-C to the process that writes, and garbage to the end: parsing makes no cycles."""
-    import gc
-    import signal
-    import threading
-
-    gc.disable()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End when the process that writes is gone, however it went."""
-    import multiprocessing
-
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os._exit(1)
+    yield from work_beside([*_chunks(jobs)], helpers)
 
 
 def _chunks(jobs: Iterable[Job]) -> Iterator[list[Job]]:

@@ -341,10 +341,11 @@ def forget(store: StoreWriter, sources: Iterable[Source], *, now: float, roots: 
     """Remove sources from the store; return how many. The caller holds the write lock."""
     batch = store.batch()
     count = 0
-    for source in sources:
-        shown, atoms = store.show_source(source.id)
-        drop_note(batch, Known(source, atoms, shown.outlines.get(source.id, []), shown.labels))
-        count += 1
+    for number in {source.id for source in sources}:
+        shown, atoms = store.show_source(number)
+        if source := shown.sources.get(number):  # as it is now: it may have changed since it was chosen
+            drop_note(batch, Known(source, atoms, shown.outlines.get(number, []), shown.labels))
+            count += 1
     for root in roots:
         batch.drop_root(root)
     if not batch.empty:

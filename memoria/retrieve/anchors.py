@@ -32,7 +32,6 @@ class Part(NamedTuple):
 class Anchors(NamedTuple):
     """All atoms that match, and how they came to their scores."""
 
-    generation: int  # of the store; -1 where it changed between two reads
     atoms: int
     sources: int
     dead: frozenset[int]
@@ -50,7 +49,6 @@ class Anchors(NamedTuple):
     def none(cls, totals: Found, passes: Callable[[int], bool]) -> "Anchors":
         """Return no anchors, in a store with these totals."""
         return cls(
-            generation=totals.generation,
             atoms=totals.atoms,
             sources=totals.sources,
             dead=totals.dead,
@@ -106,7 +104,6 @@ def find_anchors(
         return Part(scored.parts(atom), factors.label(atom), factors.speaker(atom), bonus.get(atom, 0.0))
 
     return Anchors(
-        generation=found.generation,
         atoms=found.atoms,
         sources=found.sources,
         dead=found.dead,
@@ -138,13 +135,12 @@ def _with_near_words(
 
 
 def _with_postings_of(store: Store, found: Found, asked: Iterable[str]) -> Found:
-    """Return the postings with those of more terms, if both are of one state."""
+    """Return the postings with those of more terms."""
     missing = [term for term in asked if term not in found.postings]
     if not missing:
         return found
     more = store.postings(missing)
-    generation = found.generation if more.generation == found.generation else -1
-    return found._replace(postings={**found.postings, **more.postings}, generation=generation)
+    return found._replace(postings={**found.postings, **more.postings})
 
 
 def _is_live(found: Found, term: str) -> bool:

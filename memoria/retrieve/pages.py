@@ -10,20 +10,18 @@ _PAGE = 32
 
 
 class Pages:
-    """Reads what is shown of atoms as it is needed; knows whether the store changed in between."""
+    """Reads what is shown of atoms as it is needed."""
 
-    def __init__(self, store: Store, generation: int) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._generation = generation
         self._places: dict[int, tuple[str, int, int]] = {}
-        self.torn = False
-        self.shown = Shown(0, {}, {}, {}, {})
+        self.shown = Shown({}, {}, {}, {})
 
     def ranked(self, scores: dict[int, float], most: int | None = None) -> Iterator[tuple[int, float]]:
         """Yield (atom, score), best first; equal ones by path and line, whatever the order of ingest."""
         wanted = min(_PAGE, most or _PAGE)
         given: set[int] = set()
-        while not self.torn:
+        while True:
             # All that reach the score of the last wanted one: equal scores are ordered by place, so they come together.
             least = nlargest(wanted, scores.values())[-1] if wanted < len(scores) else 0.0
             page = [item for item in scores.items() if item[1] >= least and item[0] not in given]
@@ -31,7 +29,7 @@ class Pages:
                 return
             self.read(atom for atom, _ in page)
             page = [item for item in page if item[0] in self.shown.atoms]
-            if self.torn or not page:
+            if not page:
                 return
             page.sort(key=lambda item: (-item[1], self.place(item[0])))
             yield from page
@@ -44,7 +42,6 @@ class Pages:
         if not missing:
             return
         shown = self._store.show(missing)
-        self.torn = self.torn or shown.generation != self._generation
         self.shown.atoms.update(shown.atoms)
         self.shown.sources.update(shown.sources)
         self.shown.labels.update(shown.labels)

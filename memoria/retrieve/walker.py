@@ -17,7 +17,6 @@ from memoria.text import indexed_text, terms
 
 STRICT_HARVEST_TOP = 10
 _COMPLETED = 24  # atoms whose paragraphs are completed: about as many as fill a budget
-_TRIES = 20  # reads until all of them are of one state; a writer commits a few times a second at most
 
 
 class Request(NamedTuple):
@@ -35,11 +34,7 @@ def search(
 ) -> Answer:
     """Answer a query. `changed` tells whether a source's file is not what was ingested any more."""
     attempt = _strict if walk.strict else _fused
-    for _ in range(_TRIES):
-        found = attempt(store, request, walk)
-        if not found.pages.torn:
-            break
-    return _answer(found, request, changed)
+    return store.of_one_state(lambda: _answer(attempt(store, request, walk), request, changed))
 
 
 def _answer(found: "_Found", request: Request, changed: Callable[[Source], bool]) -> Answer:
@@ -72,7 +67,7 @@ class _Found(NamedTuple):
 def _fused(store: Store, request: Request, walk: Walk) -> _Found:
     """Anchors and neighbors in one ranking: association is paid only where it earns."""
     anchors = find_anchors(store, request.query, request.filters, walk.bm25, boost=walk.boost_labels)
-    pages = Pages(store, anchors.generation)
+    pages = Pages(store)
     reached: dict[int, Reach] = {}
     bridges: list[Bridge] = []
     if walk.walking and anchors.scores:
@@ -102,7 +97,7 @@ def _fused(store: Store, request: Request, walk: Walk) -> _Found:
 def _strict(store: Store, request: Request, walk: Walk) -> _Found:
     """The walk to the letter: neighbors share a harvested tag and lack the query's words, and have their own share."""
     anchors = find_anchors(store, request.query, request.filters, walk.bm25, boost=walk.boost_labels, in_context=False)
-    pages = Pages(store, anchors.generation)
+    pages = Pages(store)
     tops = list(islice(pages.ranked(anchors.scores, STRICT_HARVEST_TOP), STRICT_HARVEST_TOP))
     harvest = Harvest(store, anchors, walk, pages, set(request.query.plain))
     reached, bridges = harvest.strictly_from(tops)
@@ -248,16 +243,12 @@ def similar(
 ) -> Answer:
     """Return what is associated with some atoms of one note: the walk from them instead of from a query's anchors."""
     home = {source_of(atom) for atom in starts}
-    for _ in range(_TRIES):
-        totals = store.postings(())
-        anchors = Anchors.none(totals, lambda atom: source_of(atom) not in home)
-        pages = Pages(store, totals.generation)
-        pages.read(iter(starts))
-        reached, bridges = Harvest(store, anchors, walk, pages, set()).from_anchors([(atom, 1.0) for atom in starts])
-        lent = {atom: reach.lent for atom, reach in reached.items()}
-        ranked = (Ranked(atom, value, neighbor=True) for atom, value in pages.ranked(lent, limit))
-        fitted = fit(ranked, pages.text, pages.touches, budget=budget, limit=limit, shares=Shares(1.0))
-        if not pages.torn:
-            break
+    anchors = Anchors.none(store.postings(()), lambda atom: source_of(atom) not in home)
+    pages = Pages(store)
+    pages.read(iter(starts))
+    reached, bridges = Harvest(store, anchors, walk, pages, set()).from_anchors([(atom, 1.0) for atom in starts])
+    lent = {atom: reach.lent for atom, reach in reached.items()}
+    ranked = (Ranked(atom, value, neighbor=True) for atom, value in pages.ranked(lent, limit))
+    fitted = fit(ranked, pages.text, pages.touches, budget=budget, limit=limit, shares=Shares(1.0))
     found = _Found(anchors, pages, reached, bridges, fitted)
     return _answer(found, Request(Query.parse(""), budget=budget, limit=limit), changed)

@@ -9,6 +9,9 @@ from typing import Self
 
 from memoria.errors import StoreBusyError, StoreError
 
+_GRACE = 0.02  # whoever only asks who writes holds the lock for less
+_NAMELESS = 1.0  # a writer's name is there a moment after it has the lock
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -56,13 +59,14 @@ class WriteLock:
                 f"{os.path.dirname(self._path)} can't be written to ({error.strerror})",
                 hint="check its permissions, or name another brain with --brain",
             ) from error
-        deadline = time.monotonic() + self._wait
+        deadline = time.monotonic() + max(self._wait, _GRACE)
         while not _try_lock(self._fd):
-            if time.monotonic() >= deadline:
-                holder = self._holder()
+            late = time.monotonic() - deadline
+            holder = self._holder() if late >= 0 else ""
+            if holder or late >= _NAMELESS:
                 os.close(self._fd)
-                raise StoreBusyError(self._store_path, holder)
-            time.sleep(0.05)
+                raise StoreBusyError(self._store_path, holder or "another process")
+            time.sleep(min(0.05, self._wait / 2 + 0.002))
         command = " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:200].replace("\n", " ")
         os.lseek(self._fd, 0, os.SEEK_SET)
         os.ftruncate(self._fd, 0)
@@ -80,7 +84,7 @@ class WriteLock:
     def _holder(self) -> str:
         text = os.pread(self._fd, 400, 0) if hasattr(os, "pread") else os.read(self._fd, 400)
         pid, _, command = text.decode("utf-8", "replace").strip().partition(" ")
-        return f"process {pid} ({command})" if pid else "another process"
+        return f"process {pid} ({command})" if pid else ""
 
 
 def holder_of(store_path: str) -> str:

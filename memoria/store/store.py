@@ -1,9 +1,10 @@
 """Questions to the store and answers in our own words; no logic besides."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
+from memoria.errors import StoreBusyError
 from memoria.model import Field, Label, Link, Outline, Root, Source, StoredAtom, source_node, source_of
 from memoria.store.engine import Engine
 from memoria.store.packing import unpack_ids, unpack_mentions, unpack_outline, unpack_postings
@@ -11,11 +12,14 @@ from memoria.store.phrases import MENTION_BUCKETS, phrase_hash
 from memoria.store.version import VERSION, version_of
 from memoria.text import sanitize_fts_query, terms
 
+_LOOKS = 40  # a writer commits some ten times a second at most, and a search takes some milliseconds
+
+Seen = TypeVar("Seen")
+
 
 class Found(NamedTuple):
     """The postings of some terms, and the totals of the same state."""
 
-    generation: int
     atoms: int
     sources: int
     dead: frozenset[int]
@@ -26,7 +30,6 @@ class Found(NamedTuple):
 class Shown(NamedTuple):
     """What is shown of some atoms, of one state."""
 
-    generation: int
     atoms: dict[int, StoredAtom]
     sources: dict[int, Source]
     outlines: dict[int, list[Outline]]
@@ -72,7 +75,34 @@ class Store:
         """Close the store."""
         self._engine.close()
 
+    def of_one_state(self, look: Callable[[], Seen]) -> Seen:
+        """Return what `look` sees by one or more reads; where a writer committed in between, look again.
+
+        Raises:
+            StoreBusyError: every look was disturbed.
+
+        """
+        after = self.generation()
+        for _ in range(_LOOKS):
+            before = after
+            try:
+                seen = look()
+            except Exception:
+                # What is half of one state and half of another may look impossible.
+                after = self.generation()
+                if after == before:
+                    raise
+            else:
+                after = self.generation()
+                if after == before:
+                    return seen
+        raise StoreBusyError(self._engine.path, "another process, again and again")
+
     # Totals
+
+    def generation(self) -> int:
+        """Return how often the store was changed."""
+        return int(self._engine.read("query/generation")[0][0])
 
     def meta(self) -> dict[str, Any]:
         """Return what holds for the whole store."""
@@ -117,7 +147,7 @@ class Store:
         source_ids = sorted({*map(source_of, ids), *sources})
         nodes = [*ids, *map(source_node, source_ids)]
         rows = self._engine.read("query/hits", atoms=ids, sources=source_ids, nodes=nodes)
-        shown = Shown(0, {}, {}, {}, {})
+        shown = Shown({}, {}, {}, {})
         for what, number, row in rows:
             if what == "atom":
                 shown.atoms[number] = _atom(number, row)
@@ -125,10 +155,8 @@ class Store:
                 shown.sources[number] = _source(number, row)
             elif what == "outline":
                 shown.outlines[number] = unpack_outline(row[0])
-            elif what == "label":
-                shown.labels.setdefault(number, []).append(Label(*row))
             else:
-                shown = shown._replace(generation=row[0])
+                shown.labels.setdefault(number, []).append(Label(*row))
         return shown
 
     def outlines(self, sources: Iterable[int]) -> dict[int, list[Outline]]:
@@ -245,9 +273,7 @@ class Store:
             else:
                 size += len(data)
                 found.setdefault(name, []).append(unpack_postings(data))
-        return Found(
-            meta["generation"], meta["atoms"], meta["sources"], frozenset(unpack_ids(meta["dead"])), found, size
-        )
+        return Found(meta["atoms"], meta["sources"], frozenset(unpack_ids(meta["dead"])), found, size)
 
     def mentions(self, keys: Iterable[str]) -> dict[str, list[int]]:
         """Return the atoms that mention each of these phrases (`text.phrase_keys`); some of them may be dead."""
