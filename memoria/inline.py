@@ -31,7 +31,7 @@ _RELATION = re.compile(
 
 _CAPITAL = r"[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f]"
 _NAME = re.compile(
-    rf"(?<!\w){_CAPITAL}[\w'’-]*(?:[ \t]+"
+    rf"{_CAPITAL}(?<!\w{_CAPITAL})[\w'’-]*(?:[ \t]+"  # the capital first: the scan for it is fast
     r"(?:(?:of the|of|the|de|da|do|dos|von|van|der|and|in|la|le|du|al|bin|for|&)[ \t]+)?"
     rf"(?:{_CAPITAL}[\w'’-]*|\d+))*"
 )  # fmt: skip
@@ -52,7 +52,8 @@ def masked(text: str) -> str:
 
 
 def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match.group())
+    found = match.group()
+    return re.sub(r"[^\n]", " ", found) if "\n" in found else " " * len(found)
 
 
 def tags(text: str) -> Iterator[str]:

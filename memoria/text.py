@@ -54,7 +54,7 @@ _PICTOGRAPHS = "\u2600-\u27bf\U0001f1e6-\U0001faff"
 _LETTER = rf"[\w{_MARKS}{_UNSPACED_BLOCKS}]"
 
 # A raw word: letters and digits, joined by inner dots and apostrophes (node.js, don't), with the ends of C++ and C#.
-_RAW_ASCII = re.compile(r"\w+(?:['.]\w+)*(?:\+\+|#(?!\w))?", re.ASCII)
+_RAW_ASCII = re.compile(r"\w++(?:['.]\w++)*+(?:\+\+|#(?!\w))?+", re.ASCII)
 _ACCENT = re.compile("[\u0300-\u036f]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAME_HUMPS = 2

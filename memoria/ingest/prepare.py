@@ -77,7 +77,7 @@ def prepared(text: Text, note: Note) -> Prepared:
 def words_of(text: str) -> Words:
     """Return the terms of an atom's text."""
     found = terms(indexed_text(text))
-    return Words(dict(Counter(found)), len(found))
+    return Words(Counter(found), len(found))
 
 
 def file_source(job: Job, ready: Prepared, note: Note, number: int) -> Source:

@@ -2,6 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import islice
+from operator import lt
 from typing import NamedTuple
 
 from memoria.model import Words
@@ -39,9 +41,8 @@ class SegmentWriter:
     def __init__(self) -> None:
         self.atoms = 0
         self.postings = 0
-        self._last = 0
-        self._ascending = True
-        self._rows: defaultdict[str, list[int]] = defaultdict(list)  # atom, shape, atom, shape, ...
+        self._added: list[int] = []  # atoms, in the order in which they came
+        self._rows: defaultdict[str, list[int]] = defaultdict(list)  # term -> place in _added << 32 | shape
         self.packed: defaultdict[str, list[bytes]] = defaultdict(list)
         self.mentions: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # bucket -> (hash, atom)
 
@@ -53,37 +54,39 @@ class SegmentWriter:
         """
         atom, words, title = entry.atom, entry.words, entry.title
         rows = self._rows
-        counts = words.counts.copy()
-        in_title = title.packed
-        for term in entry.extra_terms:
-            if term not in counts and term not in in_title:
-                counts[term] = 1
-        lengths = min(words.length, MAX_TEXT_LENGTH) << 8 | title.length
-        for term, packed in in_title.items():
-            text_tf = counts.pop(term, 0)
-            rows[term] += (atom, (min(MAX_TEXT_TF, text_tf)) << 24 | packed | lengths)
+        counts, in_title = words.counts, title.packed
+        here = len(self._added) << 32
+        lengths = here | min(words.length, MAX_TEXT_LENGTH) << 8 | title.length
+        once = 1 << 24 | lengths
         for term, text_tf in counts.items():
-            rows[term] += (atom, (min(MAX_TEXT_TF, text_tf)) << 24 | lengths)
+            if term not in in_title:
+                rows[term].append(once if text_tf == 1 else min(MAX_TEXT_TF, text_tf) << 24 | lengths)
+        for term, packed in in_title.items():
+            rows[term].append(min(MAX_TEXT_TF, counts.get(term, 0)) << 24 | packed | lengths)
+        for term in set(entry.extra_terms).difference(counts, in_title):
+            rows[term].append(once)
         if entry.speaker:
             names = set(terms(entry.speaker))
             for term in names:
-                rows[SPEAKER + term] += (atom, min(len(names), MAX_TEXT_TF) << 24)
+                rows[SPEAKER + term].append(here | min(len(names), MAX_TEXT_TF) << 24)
         for hashed in {hashed for phrase in entry.phrases for hashed in phrase_hashes(phrase)}:
             self.mentions[hashed % MENTION_BUCKETS].append((hashed, atom))
-        self._ascending = self._ascending and atom > self._last
-        self._last = atom
+        self._added.append(atom)
         self.atoms += 1
 
     def pack(self) -> None:
         """Pack what has been added so far: what a process sends to another is small then."""
+        added = self._added
+        ascending = all(map(lt, added, islice(added, 1, None)))
         for term, row in self._rows.items():
-            ids, shapes = row[::2], row[1::2]
-            if not self._ascending:
-                order = sorted(range(len(ids)), key=ids.__getitem__)
-                ids, shapes = [ids[i] for i in order], [shapes[i] for i in order]
-            self.packed[term].append(pack_postings(ids, shapes))
-            self.postings += len(ids)
+            if not ascending:
+                row.sort(key=lambda packed: added[packed >> 32])
+            self.packed[term].append(
+                pack_postings([added[packed >> 32] for packed in row], [packed & 0xFFFFFFFF for packed in row])
+            )
+            self.postings += len(row)
         self._rows = defaultdict(list)
+        self._added = []
 
     def absorb(self, other: "SegmentWriter") -> None:
         """Take over what another writer has."""
