@@ -14,10 +14,13 @@ def _run() -> None:
     # A plain search, the most frequent command by far, does without Typer: 30 ms of the 65 that it would take.
     from memoria.cli import quick
 
-    if not quick.run(sys.argv[1:]):
-        from memoria.cli.app import app
+    if quick.run(sys.argv[1:]):
+        from memoria.cli.boundary import vanish
 
-        app(prog_name="memoria")
+        vanish()
+    from memoria.cli.app import app
+
+    app(prog_name="memoria")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The command line as a whole: help, lanes, lists, upkeep."""
 
-import ast
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -108,12 +108,10 @@ HEAVY = ("typer", "rich", "yaml", "pycozo", "platformdirs", "dataclasses", "insp
 
 
 def test_a_piped_search_imports_nothing_heavy(vault: Shell) -> None:
-    code = (
-        "import sys; from memoria.__main__ import main; sys.argv = ['memoria', 'search', 'harbor', '--json']\n"
-        "try: main()\nfinally: print(sorted(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], env=vault.env, capture_output=True, text=True, check=True)
-    loaded = ast.literal_eval(done.stderr.strip().splitlines()[-1])
+    command = [sys.executable, "-X", "importtime", "-m", "memoria", "search", "harbor", "--json"]
+    done = subprocess.run(command, env=vault.env, capture_output=True, text=True, check=True)
+    loaded = re.findall(r"^import time:.*\| +(\S+)$", done.stderr, re.MULTILINE)
+    assert "memoria.retrieve.walker" in loaded
     assert not [name for name in HEAVY if name in loaded]
 
 

@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from contextlib import suppress
+from typing import Any, NoReturn, cast
 
 from memoria.errors import MemoriaError
 
@@ -76,6 +77,14 @@ def complain(error: MemoriaError) -> None:
 def leave(code: int) -> None:
     """Exit with a code."""
     sys.exit(code)
+
+
+def vanish() -> NoReturn:
+    """End well, and at once: taking the interpreter down in good order would cost a search 3 ms."""
+    sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.flush()
+    os._exit(0)
 
 
 def emit(text: str) -> None:

@@ -100,8 +100,9 @@ class Harvest:
             if atom in entities:
                 self._names(anchor, strength, names[atom], mentions)
                 self._shared_names(anchor, strength, entities[atom], mentions)
+        links = self._store.link_counts(_naming(_flat(own), self._linking))
         for atom, strength in tops:
-            self._backlinks(atom, strength, own[source_of(atom)], mentions)
+            self._backlinks(atom, strength, own[source_of(atom)], mentions, links)
         self._labels(tops, max(2, min(MOST_SHARED, self._anchors.sources * GENERIC_SHARE)))
         return self._reached, self._ordered_bridges()
 
@@ -154,14 +155,14 @@ class Harvest:
             for source in sources:
                 self._lend_to_note(source, lent, Bridge("title", name, lent, anchor), anchor)
 
-    def _backlinks(self, anchor: int, strength: float, own: list[str], mentions: dict[str, set[int]]) -> None:
+    def _backlinks(
+        self, anchor: int, strength: float, own: list[str], mentions: dict[str, set[int]], links: dict[int, int]
+    ) -> None:
         """From the anchor to the atoms that name its note."""
-        naming = set().union(*(mentions.get(name, set()) for name in own)) - {anchor}
+        naming = _naming(own, mentions) - {anchor}
         mine = source_node(source_of(anchor))
         others = sorted(atom for atom in naming if source_node(source_of(atom)) != mine)
         if others:
-            linking = set().union(*(self._linking.get(name, set()) for name in own))
-            links = self._store.link_counts(linking) if linking else {}
             title = self._pages.shown.sources[source_of(anchor)].title
             for atom in others[:MOST_BACKLINKS]:
                 lent = backlink_bridge(strength, self._total, len(others), links.get(atom, 0))
@@ -226,6 +227,11 @@ class Harvest:
         if known is None or known.weight < bridge.weight:
             self.bridges[bridge.kind, bridge.name] = bridge
         self._reached.setdefault(atom, Reach()).add(lent, bridge)
+
+
+def _naming(names: Iterable[str], mentions: dict[str, set[int]]) -> set[int]:
+    """Return the atoms that name one of these."""
+    return set().union(*(mentions.get(name, ()) for name in names))
 
 
 def _flat(lists: dict[int, list[str]]) -> set[str]:

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from memoria.errors import StoreDamagedError, StoreError, StoreMissingError
@@ -174,11 +175,14 @@ def _quiet_panics() -> Iterator[None]:
     except OSError:
         yield
         return
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 2)
-    os.close(null)
+    os.dup2(_null(), 2)
     try:
         yield
     finally:
         os.dup2(saved, 2)
         os.close(saved)
+
+
+@cache
+def _null() -> int:
+    return os.open(os.devnull, os.O_WRONLY)
