@@ -17,7 +17,7 @@ from memoria.text import indexed_text, terms
 
 # Starting a process costs as much as parsing some hundred notes.
 HELPED_BYTES = 3_000_000
-_CHUNK_BYTES = 400_000
+_CHUNK_BYTES = 1_000_000  # about a batch: what a helper packs need not be merged with more
 
 
 class Job(NamedTuple):

@@ -19,7 +19,7 @@ from memoria.store.batch import Batch, another_key
 from memoria.store.writer import StoreWriter
 
 # Characters of text in one batch: enough to write few segments, little enough to hold in memory.
-BATCH_CHARS = 1_000_000
+BATCH_CHARS = 700_000
 
 Progress = Callable[[int, int, str], None]
 
