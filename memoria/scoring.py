@@ -85,6 +85,7 @@ def title_bonus(best: float, rarities: Sequence[float], words: int, atoms: int) 
 
 # A paragraph that had to be split is one thought: where one piece answers, its neighbours count this much of its score.
 SAME_PARAGRAPH = 0.8
+BEHIND = 0.99  # of its anchor's score: as high as association lifts an atom. What was asked for stays first.
 
 # Bridges: what an anchor of strength x lends to an atom that it leads to.
 LINK = 0.7

@@ -617,7 +617,7 @@ def test_the_order_of_ingest_never_shows_over_labels() -> None:
     assert seen(forward.search("tide")) == seen(backward.search("tide"))
 
 
-def test_anchors_with_the_same_tag_lend_to_each_other() -> None:
+def test_an_anchor_stays_before_those_it_lends_to() -> None:
     notes = {
         "a.md": "---\ntags: [moss]\n---\ntide",
         "b.md": "---\ntags: [moss]\n---\ntide and a good deal else",
@@ -625,7 +625,10 @@ def test_anchors_with_the_same_tag_lend_to_each_other() -> None:
     }
     answer = Brain(notes).search("tide")
     assert named(answer) == ["a.md", "b.md"]
-    assert all(hit.why.neighbor > 0 for hit in answer.hits)
+    best, second = answer.hits
+    assert best.why.neighbor == 0
+    assert second.why.neighbor > 0
+    assert second.score == pytest.approx(0.99)
 
 
 def test_every_title_that_the_rest_of_an_anchors_note_names_is_a_bridge() -> None:

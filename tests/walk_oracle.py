@@ -222,9 +222,17 @@ class Lending:
         self.vault = vault
         self.scores = scores
         self.lent: dict[int, float] = {}
+        self.lender = 0.0  # the score of the anchor that lends now
+        self.lenders: dict[int, float] = {}  # atom -> the best score among the anchors that lend to it
 
     def to_atom(self, atom: int, value: float) -> None:
         self.lent[atom] = max(value, self.lent.get(atom, 0.0))
+        self.lenders[atom] = max(self.lender, self.lenders.get(atom, 0.0))
+
+    def held_back(self) -> dict[int, float]:
+        """Return what is lent; it never lifts above 99% of the anchor it comes from."""
+        rooms = {atom: 0.99 * lender - self.scores.get(atom, 0.0) for atom, lender in self.lenders.items()}
+        return {atom: min(value, rooms[atom]) for atom, value in self.lent.items() if min(value, rooms[atom]) > 0}
 
     def to_note(self, source: int, value: float) -> None:
         atoms = self.vault.notes[source]
@@ -291,6 +299,7 @@ def lent_by(vault: Vault, scores: dict[int, float], query: str, ignore: Iterable
     lead.update(tops)
     for atom, x in lead.items():
         passage = vault.passages[atom]
+        lending.lender = x if (atom, x) in tops else 2 * x
         if (atom, x) in tops:
             lending.over_titles(passage, x, [*passage.links, *titles_in(vault, passage.text, as_names=True)])
             lending.over_backlinks(passage, x)
@@ -298,7 +307,7 @@ def lent_by(vault: Vault, scores: dict[int, float], query: str, ignore: Iterable
         else:
             lending.over_titles(passage, x, [*passage.links, *passage.names])
         lending.over_shared_names(passage, x, query)
-    return lending.lent
+    return lending.held_back()
 
 
 def fused(vault: Vault, scores: dict[int, float], lent: dict[int, float]) -> dict[int, float]:

@@ -11,7 +11,7 @@ from memoria.retrieve.filters import Filters
 from memoria.retrieve.harvest import Harvest, Reach, Walk
 from memoria.retrieve.pages import Pages
 from memoria.retrieve.query import Query
-from memoria.scoring import SAME_PARAGRAPH
+from memoria.scoring import BEHIND, SAME_PARAGRAPH
 from memoria.store import Store
 from memoria.text import indexed_text, terms
 
@@ -74,6 +74,7 @@ def _fused(store: Store, request: Request, walk: Walk) -> _Found:
         tops = list(islice(pages.ranked(anchors.scores, walk.harvest_top), walk.harvest_top))
         harvest = Harvest(store, anchors, walk, pages, set(request.query.plain))
         reached, bridges = harvest.from_anchors(tops)
+        reached = _held_back(reached, anchors.scores)
     fused = dict(anchors.scores)
     for atom, reach in reached.items():
         fused[atom] = fused.get(atom, 0.0) + reach.lent
@@ -118,6 +119,14 @@ def _strict(store: Store, request: Request, walk: Walk) -> _Found:
         overhead=_overhead(request, pages),
     )
     return _Found(anchors, pages, reached, bridges, fitted)
+
+
+def _held_back(reached: dict[int, Reach], scores: dict[int, float]) -> dict[int, Reach]:
+    """Return what is reached, so that nobody is lifted above the anchor it was reached from."""
+    for atom, reach in reached.items():
+        highest = BEHIND * max(scores[bridge.anchor] for _, bridge in reach.bridges.values())
+        reach.lent = min(reach.lent, highest - scores.get(atom, 0.0))
+    return {atom: reach for atom, reach in reached.items() if reach.lent > 0}
 
 
 def _overhead(request: Request, pages: Pages) -> Callable[[int], int]:
