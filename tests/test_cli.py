@@ -151,7 +151,7 @@ def test_forget_asks_and_forgets(vault: Shell) -> None:
     assert vault.ok("forget", "journal", "--yes") == "forgot 7 notes\n"
     assert vault.run("sources", "--bucket", "journal").code == 1
     assert vault.ok("forget", "--bucket", "recipes", "-y") == "forgot 5 notes\n"
-    assert vault.ok("forget", "Harbor", "-y") == "forgot 1 notes\n"
+    assert vault.ok("forget", "Harbor", "-y") == "forgot 1 note\n"
     assert vault.run("forget", "nosuch", "-y").code == 1
     assert vault.run("forget", "--bucket", "nosuch", "-y").code == 1
     assert vault.run("forget").code == 2

@@ -296,7 +296,7 @@ def test_open_starts_the_editor_at_the_line(vault: Shell) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["harbor"], 0, "matching atoms"),
+        (["harbor"], 0, "atoms match"),
         (["qqqq"], 1, "nothing found"),
         (["!!! ..."], 1, "there is no word in that"),
         (["the and of"], 1, "too common"),

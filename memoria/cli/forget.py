@@ -8,6 +8,7 @@ import typer
 from memoria.cli.boundary import emit, leave
 from memoria.cli.options import Quiet, Verbose, Wait, command_app, complete_bucket, complete_source
 from memoria.cli.session import Session, on_terminal, shown_path
+from memoria.cli.wording import counted
 from memoria.errors import UsageError
 
 app = command_app()
@@ -47,13 +48,13 @@ def forget(
     found = session.brain.find_to_forget(names or [], bucket)
     if not yes:
         if not on_terminal(sys.stdin):
-            raise UsageError(f"this would forget {len(found)} notes", hint="--yes says that it is meant")
+            raise UsageError(f"this would forget {counted(len(found), 'note')}", hint="--yes says that it is meant")
         for source in found[:_MOST_NAMED]:
             session.talk(f"  {shown_path(source.path)}")
         if len(found) > _MOST_NAMED:
             session.talk(f"  ... and {len(found) - _MOST_NAMED} more")
-        if not typer.confirm(f"Forget {len(found)} notes?", err=True):
+        if not typer.confirm(f"Forget {counted(len(found), 'note')}?", err=True):
             leave(1)
     count = session.brain.forget(found, names or [], wait=session.wait)
     if not session.quiet:
-        emit(f"forgot {count:,} notes")
+        emit(f"forgot {counted(count, 'note')}")

@@ -15,6 +15,7 @@ import typer
 from memoria.cli.boundary import INTERRUPTED, emit, leave
 from memoria.cli.options import Json, Quiet, Verbose, Wait, command_app, complete_bucket, complete_tag
 from memoria.cli.session import Session, on_one_line, on_terminal, shown_path
+from memoria.cli.wording import counted
 from memoria.errors import NoteError, UsageError
 from memoria.ingest import Given, TextNote
 from memoria.model import IngestReport
@@ -250,4 +251,4 @@ def _tell(session: Session, report: IngestReport, *, as_json: bool) -> None:
     elif not session.quiet:
         parts = [f"{count:,} {name}" for name, count in counts.items() if count]
         done = "would be: " if report.dry_run else "interrupted; " if report.interrupted else ""
-        emit(f"{done}{', '.join(parts) or 'nothing to do'}; {report.atoms:,} atoms in {report.seconds:.2f} s")
+        emit(f"{done}{', '.join(parts) or 'nothing to do'}; {counted(report.atoms, 'atom')} in {report.seconds:.2f} s")

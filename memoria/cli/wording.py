@@ -44,10 +44,15 @@ def bridge_name(bridge: Bridge) -> str:
 def summary(answer: Answer) -> str:
     """Return a search in one line."""
     chars = sum(len(hit.content) for hit in answer.hits)
-    atoms = sum(len(hit.keys) for hit in answer.hits)
     reached = sum(hit.role == "neighbor" for hit in answer.hits)
     more = f", {reached} by association" if reached else ""
-    return f"{atoms} of {answer.found:,} matching atoms in {len(answer.hits)} hits{more}, {chars:,} characters"
+    matching = f"{counted(answer.found, 'atom')} {'matches' if answer.found == 1 else 'match'}"
+    return f"{counted(len(answer.hits), 'hit')}{more}, {counted(chars, 'character')}; {matching}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number and what it counts."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def json_lines(answer: Answer, *, explain: bool, label: object = None) -> Iterator[str]:
