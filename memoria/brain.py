@@ -3,13 +3,13 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memoria import config
 from memoria.errors import NoteError, NotFoundError, StoreMissingError, UsageError
-from memoria.model import Answer, IngestReport, ShownNote, Source, source_node, source_of
+from memoria.model import Answer, IngestReport, Root, ShownNote, Source, source_node, source_of
 from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters
 from memoria.retrieve.harvest import Walk
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memoria.ingest import Given, TextNote
     from memoria.store.writer import StoreWriter
     from memoria.upkeep import Finding
+    from memoria.watch import Happened, Watch
 
 
 MAX_STARTS = 40  # atoms of a note that a walk begins from
@@ -247,6 +248,70 @@ class Brain:
         return self._ingest(
             lambda store: ingest_files(store, paths, given, self.config, now=time.time(), **options), wait
         )
+
+    def watch(self, paths: Iterable[str], tell: "Callable[[Happened], None]", **options: Any) -> "Watch":
+        """Return what keeps the brain in step with files and folders, or with all known ones, once it is run.
+
+        Raises:
+            UsageError: there is no such file or folder, or nothing is known yet.
+
+        """
+        from memoria.ingest import Given
+        from memoria.ingest.scan import Rules, look_at, place_of, scan
+        from memoria.watch import Notes, Watch
+
+        progress = options.pop("progress", None)
+        roots = {root.path: root for root in self._known_roots()}
+        targets = self._watchable(list(map(os.path.abspath, paths)), roots)
+
+        def rules_of(target: str) -> tuple[str, Rules]:
+            here = target
+            while here not in roots and here != os.path.dirname(here):
+                here = os.path.dirname(here)
+            root = roots.get(here)
+            extensions, ignore = tuple(self.config["ingest.extensions"]), tuple(self.config["ingest.ignore"])
+            return root.path if root else target, Rules(extensions, root.globs if root else (), ignore)
+
+        def ingest(whole: list[str], touched: Mapping[str, Sequence[str]]) -> IngestReport:
+            # Waits for another writer only shortly: the watch tries again, and hears Ctrl-C in between.
+            report = self.ingest(
+                whole, Given(), wait=1.0, touched=touched, progress=progress, stopped=lambda: watch.stopped
+            )
+            roots.update((root.path, root) for root in self._known_roots())
+            return report
+
+        def place(target: str, path: str, is_folder: bool) -> str | None:  # noqa: FBT001
+            if targets[target] != target:  # a file: its neighbours are none of our business
+                return target if path == target else None
+            return place_of(path, target, *rules_of(target), is_folder=is_folder)
+
+        def listing(target: str) -> dict[str, tuple[int, int]]:
+            found = scan(target, *rules_of(target)) if targets[target] == target else [look_at(target)]
+            return {seen.path: (seen.size, seen.mtime) for seen in found}
+
+        watch = Watch(targets, Notes(ingest, place, listing), tell, **options)
+        return watch
+
+    def _known_roots(self) -> list[Root]:
+        if not self.exists:
+            return []
+        with self.reading() as store:
+            return store.roots()
+
+    def _watchable(self, paths: list[str], roots: Mapping[str, Root]) -> dict[str, str]:
+        """Return what to watch -> the folder that must be there for it."""
+        for path in paths:
+            if not os.path.lexists(path) and path not in roots:
+                raise UsageError(f"there is no file or folder {path}")
+        if not paths and self.exists:
+            with self.reading() as store:
+                alone = [state.path for state in store.source_states() if state.root and state.root not in roots]
+            paths = [*roots, *alone]
+        if not paths:
+            raise UsageError(
+                "there is nothing to watch yet", hint="memoria watch PATH takes a folder in, and watches it"
+            )
+        return {path: path if path in roots or os.path.isdir(path) else os.path.dirname(path) for path in paths}
 
     def ingest_texts(
         self, notes: "Iterable[TextNote | NoteError | None]", *, wait: float | None = None, **options: Any

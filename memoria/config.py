@@ -72,6 +72,13 @@ def user_brain() -> str:
     return user_data_dir("memoria", appauthor=False)
 
 
+def user_state() -> str:
+    """Return the folder for what a person's own programs remember of their use: the history of searches."""
+    from platformdirs import user_state_dir
+
+    return user_state_dir("memoria", appauthor=False)
+
+
 def load(brain: str) -> Config:
     """Return the settings in force in `brain`.
 

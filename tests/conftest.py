@@ -1,11 +1,15 @@
 """What the tests share: real brains, real files, real processes."""
 
+import contextlib
 import os
+import re
+import select
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,6 +47,7 @@ class Shell:
             "PYTHONUTF8": "1",
             "HOME": str(folder / "home"),
             "XDG_DATA_HOME": str(folder / "home" / "data"),
+            "XDG_STATE_HOME": str(folder / "home" / "state"),
         }
 
     @property
@@ -81,12 +86,86 @@ class Shell:
             env=self.env,
         )
 
+    def terminal(self, *args: str, **env: str) -> "Terminal":
+        """Start memoria on a terminal of its own."""
+        return Terminal([*self.command, *args], self.folder, {**self.env, "TERM": "xterm", **env})
+
     def write(self, name: str, text: str | bytes) -> Path:
         """Write a file below the folder."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         return path
+
+
+# Makes the terminal at its stdin its own, so that Ctrl-C reaches it, and becomes the command.
+_ON_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x1b\x07]*(?:\x07|\x1b\\))")
+
+
+class Terminal:
+    """A process on a real terminal: type, and read the screen."""
+
+    def __init__(self, command: list[str], folder: Path, env: dict[str, str]) -> None:
+        self._fd, theirs = os.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _ON_TERMINAL, *command],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=folder,
+            env=env,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.screen = ""
+        self._seen = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._fd)
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._fd, text.encode())
+
+    def until(self, text: str, press: str = "") -> str:
+        """Wait until something new is on the screen; return what came. `press` keys until then, as people do."""
+        deadline = time.monotonic() + PATIENCE
+        self.type(press)
+        while (place := self.screen.find(text, self._seen)) < 0:
+            assert time.monotonic() < deadline, self.screen[self._seen :]
+            if not self._read(1.0):
+                assert self.process.poll() is None, self.screen[self._seen :]
+                self.type(press)
+        came = self.screen[self._seen : place + len(text)]
+        self._seen = place + len(text)
+        return came
+
+    def end(self) -> int:
+        """Wait for its end; return its exit code."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, self.screen
+            self._read(0.2)
+        while self._read(0):
+            pass
+        return self.process.returncode
+
+    def _read(self, patience: float) -> bool:
+        data = b""
+        if select.select([self._fd], [], [], patience)[0]:
+            with contextlib.suppress(OSError):  # Linux says so when the other side is closed
+                data = os.read(self._fd, 65_536)
+        self.screen += _ESCAPES.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n"))
+        return bool(data)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ COMMANDS = {
     "sources": "sources",
     "tags": "labels",
     "buckets": "labels",
+    "watch": "watch",
     "forget": "forget",
     "status": "status",
     "doctor": "doctor",

@@ -226,6 +226,15 @@ def _progress(session: Session, *, as_json: bool) -> "Iterator[Progress | None]"
 
 
 def _tell(session: Session, report: IngestReport, *, as_json: bool) -> None:
+    tell_problems(session, report)
+    if as_json:
+        emit(json.dumps(record(report), ensure_ascii=False))
+    elif not session.quiet:
+        emit(sentence(report))
+
+
+def tell_problems(session: Session, report: IngestReport) -> None:
+    """Say what failed or is odd, and that a brain was made."""
     if report.created and not report.dry_run:
         session.talk(f"made a brain in {report.brain}")
     for kind, entries in (("failed", report.failed), ("warning", report.warnings)):
@@ -234,21 +243,31 @@ def _tell(session: Session, report: IngestReport, *, as_json: bool) -> None:
             session.talk(f"{kind}: {on_one_line(shown_path(path))}: {reason}")
         if len(shown) < len(entries):
             session.talk(f"... and {len(entries) - len(shown)} more; -v shows all")
-    counts = {name: getattr(report, name) for name in ("new", "changed", "moved", "removed", "skipped")} | {
-        "failed": len(report.failed)
+
+
+def _counts(report: IngestReport) -> dict[str, int]:
+    counts = {name: getattr(report, name) for name in ("new", "changed", "moved", "removed", "skipped")}
+    return {**counts, "failed": len(report.failed)}
+
+
+def record(report: IngestReport) -> dict[str, object]:
+    """Return a report as the JSON contract has it."""
+    return {
+        "type": "ingest",
+        "schema": "memoria.ingest/1",
+        **_counts(report),
+        "atoms": report.atoms,
+        "seconds": round(report.seconds, 3),
+        "brain": report.brain,
+        "dry_run": report.dry_run,
+        "interrupted": report.interrupted,
+        "failures": [{"path": path, "reason": reason} for path, reason in report.failed],
+        "warnings": [{"path": path, "reason": reason} for path, reason in report.warnings],
     }
-    if as_json:
-        record = {"type": "ingest", "schema": "memoria.ingest/1", **counts, "atoms": report.atoms}
-        record |= {
-            "seconds": round(report.seconds, 3),
-            "brain": report.brain,
-            "dry_run": report.dry_run,
-            "interrupted": report.interrupted,
-            "failures": [{"path": path, "reason": reason} for path, reason in report.failed],
-            "warnings": [{"path": path, "reason": reason} for path, reason in report.warnings],
-        }
-        emit(json.dumps(record, ensure_ascii=False))
-    elif not session.quiet:
-        parts = [f"{count:,} {name}" for name, count in counts.items() if count]
-        done = "would be: " if report.dry_run else "interrupted; " if report.interrupted else ""
-        emit(f"{done}{', '.join(parts) or 'nothing to do'}; {counted(report.atoms, 'atom')} in {report.seconds:.2f} s")
+
+
+def sentence(report: IngestReport) -> str:
+    """Return a report in one line."""
+    parts = [f"{count:,} {name}" for name, count in _counts(report).items() if count]
+    done = "would be: " if report.dry_run else "interrupted; " if report.interrupted else ""
+    return f"{done}{', '.join(parts) or 'nothing to do'}; {counted(report.atoms, 'atom')} in {report.seconds:.2f} s"

@@ -14,7 +14,8 @@ app = command_app()
 def search(
     ctx: typer.Context,
     query: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORDS]...", help="What to look for; - reads it from a pipe.")
+        list[str] | None,
+        typer.Argument(metavar="[WORDS]...", help="What to look for; - reads it from a pipe; none: a prompt."),
     ] = None,
     budget: Annotated[
         int | None, typer.Option("--budget", "-b", min=1, metavar="CHARS", help="Characters of text to return (4,000).")
@@ -79,6 +80,7 @@ def search(
     memoria search retry backoff --json | jq -r .content
     memoria search compost --paths -0 | xargs -0 wc -w
     memoria search -- -word             a query may begin with a dash
+    memoria search                      a prompt, on a terminal: one query a line, o 2 opens hit 2
     """
     searching.run(
         ctx.obj.hear(quiet=quiet, verbose=verbose),

@@ -3,16 +3,18 @@
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 from memoria.cli import wording
 from memoria.cli.boundary import emit, leave
-from memoria.cli.session import Session, decorated
+from memoria.cli.session import Session, decorated, on_terminal
 from memoria.errors import UsageError
 from memoria.model import Answer
 from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters, parse_day
 from memoria.retrieve.query import MAX_WORDS, Query
 from memoria.retrieve.walker import Request
+from memoria.store import Store
 from memoria.text import raw_words
 
 MAX_STDIN_CHARS = 1_000_000
@@ -46,7 +48,7 @@ def run(
     batch: str | None = None,
 ) -> None:
     """Answer, and end with 0 if anything was found, else with 1."""
-    today = datetime.now(UTC).astimezone().date()
+    today = _today()
     filters = Filters(
         buckets=tuple(bucket),
         tags=tuple(tag),
@@ -59,32 +61,82 @@ def run(
     )
     if strict and no_walk:
         raise UsageError("--strict walks, and --no-walk does not: choose one")
-    mode = "strict" if strict else "no-walk" if no_walk else "walk"
-    shares = _shares(split)
-    overhead = wording.context_overhead if context else None
+    how = _How(
+        filters=filters,
+        mode="strict" if strict else "no-walk" if no_walk else "walk",
+        shares=_shares(split),
+        budget=budget,
+        limit=limit,
+        explain=explain,
+        context=context,
+        as_json=as_json,
+        paths=paths,
+        null=null,
+    )
     if batch is not None:
         if query or open_hit is not None or context or paths:
             raise UsageError("--batch reads the queries from a file, and answers in JSON lines")
-        requests = _requests(batch, filters, budget, limit, today)
-        _run_batch(session, requests, mode, shares, explain=explain)
+        _run_batch(session, batch, how)
+        return
+    if not query and open_hit is None and sys.stdin and on_terminal(sys.stdin) and on_terminal():
+        from memoria.cli.prompt import converse
+
+        converse(session, lambda store, text: _ask(session, store, text, how))
         return
     text = _text(query)
-    request = Request(Query.parse(text, today), filters, budget, limit, overhead)
-    answer = session.brain.search(request, mode=mode, shares=shares)
+    with session.brain.reading() as store:
+        answer = _ask(session, store, text, how, show=open_hit is None)
+    if open_hit is not None:
+        open_number(answer, open_hit)
+    elif not answer.hits:
+        leave(1)
+
+
+class _How(NamedTuple):
+    """How to search and what to print, for one query or many."""
+
+    filters: Filters
+    mode: str
+    shares: Shares | None
+    budget: int | None
+    limit: int | None
+    explain: bool
+    context: bool
+    as_json: bool
+    paths: bool
+    null: bool
+
+    def request(self, text: str) -> Request:
+        overhead = wording.context_overhead if self.context else None
+        return Request(Query.parse(text, _today()), self.filters, self.budget, self.limit, overhead)
+
+
+def _today() -> date:
+    return datetime.now(UTC).astimezone().date()
+
+
+def _ask(session: Session, store: Store, text: str, how: _How, *, show: bool = True) -> Answer:
+    """Answer one query, and print the answer."""
+    request = how.request(text)
+    answer = session.brain.answer(store, request, mode=how.mode, shares=how.shares)
     if len(text) > MAX_WORDS and len(raw_words(text)) > MAX_WORDS:
         session.talk(f"only the first {MAX_WORDS:,} words of the query count")
     _say_unknown(session, answer)
-    if open_hit is not None:
-        _open(answer, open_hit)
-        return
-    if as_json:
-        for line in wording.json_lines(answer, explain=explain):
+    if show:
+        _show(answer, how)
+        _summarize(session, answer, request, quiet=how.as_json or how.paths or how.context)
+    return answer
+
+
+def _show(answer: Answer, how: _How) -> None:
+    if how.as_json:
+        for line in wording.json_lines(answer, explain=how.explain):
             emit(line)
-    elif paths:
-        end = "\0" if null else "\n"
+    elif how.paths:
+        end = "\0" if how.null else "\n"
         for name in dict.fromkeys(hit.path for hit in answer.hits):
             sys.stdout.write(name + end)
-    elif context:
+    elif how.context:
         emit(wording.as_context(answer.hits))
     elif decorated():
         from memoria.cli.render import render_answer
@@ -93,11 +145,8 @@ def run(
     else:
         for hit in answer.hits:
             emit(wording.plain(hit))
-    if explain and not as_json:
+    if how.explain and not how.as_json:
         emit(wording.reckoning(answer))
-    _summarize(session, answer, request, quiet=as_json or paths or context)
-    if not answer.hits:
-        leave(1)
 
 
 def _text(query: Sequence[str]) -> str:
@@ -119,10 +168,8 @@ def _shares(split: str | None) -> Shares | None:
     return Shares(int(parts[1]) / 100, least=3 if int(parts[1]) else 0)
 
 
-def _requests(
-    name: str, filters: Filters, budget: int | None, limit: int | None, today: date
-) -> Iterator[tuple[object, Request]]:
-    """Yield (id, request) of a file of queries: JSON objects with `query` and perhaps `id`, or plain lines."""
+def _queries(name: str) -> Iterator[tuple[object, str]]:
+    """Yield (id, query) of a file of queries: JSON objects with `query` and perhaps `id`, or plain lines."""
     import json
 
     try:
@@ -138,22 +185,15 @@ def _requests(
             except (ValueError, KeyError):
                 raise UsageError(f'{name} line {number} is not JSON with a "query"') from None
         if isinstance(text, str) and text:
-            yield label, Request(Query.parse(text, today), filters, budget, limit)
+            yield label, text
 
 
-def _run_batch(
-    session: Session,
-    requests: Iterator[tuple[object, Request]],
-    mode: str,
-    shares: Shares | None,
-    *,
-    explain: bool,
-) -> None:
+def _run_batch(session: Session, name: str, how: _How) -> None:
     brain = session.brain
     with brain.reading() as store:
-        for label, request in requests:
-            answer = brain.answer(store, request, mode=mode, shares=shares)
-            for line in wording.json_lines(answer, explain=explain, label=label):
+        for label, text in _queries(name):
+            answer = brain.answer(store, how.request(text), mode=how.mode, shares=how.shares)
+            for line in wording.json_lines(answer, explain=how.explain, label=label):
                 emit(line)
 
 
@@ -181,7 +221,8 @@ def _summarize(session: Session, answer: Answer, request: Request, *, quiet: boo
         session.talk("nothing found")
 
 
-def _open(answer: Answer, number: int) -> None:
+def open_number(answer: Answer, number: int) -> None:
+    """Open a hit in the editor."""
     if not 1 <= number <= len(answer.hits):
         raise UsageError(f"there is no hit {number}; the search found {len(answer.hits)}")
     from memoria.cli.editor import open_hit

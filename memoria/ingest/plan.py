@@ -2,11 +2,11 @@
 
 import json
 import os
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memoria.errors import RefusedError
-from memoria.ingest.scan import Rules, Seen, look_at, scan, storable
+from memoria.ingest.scan import Places, Rules, Seen, look_at, places, scan, storable
 from memoria.model import Root
 from memoria.store import SourceState
 
@@ -70,14 +70,19 @@ def make_plan(
     extensions: tuple[str, ...],
     ignore: tuple[str, ...],
     force: bool,
+    touched: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
     """Compare folders and files with what the store knows.
+
+    With `touched`, a folder -> the paths below it where something happened, only those are looked at, besides `paths`;
+    what looks like an accident is reported then, and the rest goes on.
 
     Raises:
         RefusedError: so much vanished that it looks like an accident.
 
     """
-    return _Planner(given, states, roots, extensions, ignore, force=force).plan(paths)
+    planner = _Planner(given, states, roots, extensions, ignore, force=force)
+    return planner.plan(paths) if touched is None else planner.plan_touched(paths, touched)
 
 
 class _Planner:
@@ -103,15 +108,31 @@ class _Planner:
 
     def plan(self, paths: list[str]) -> Plan:
         for path in paths or self._everything():
-            if not storable(path):
-                self.plan_.failed.append((printable(path), "its name is not UTF-8; rename it, then ingest it again"))
-            elif os.path.isdir(path):
-                self._folder(path)
-            elif not gone(path):
-                self._file(path)
-            else:
-                self._missing(path)
+            self._look(path)
         return self.plan_._replace(unchanged=self.unchanged)
+
+    def plan_touched(self, paths: list[str], touched: Mapping[str, Sequence[str]]) -> Plan:
+        for path in paths:
+            self._report_refusal(path, self._look, path)
+        for folder, below in touched.items():
+            self._report_refusal(folder, self._touched, folder, below)
+        return self.plan_._replace(unchanged=self.unchanged)
+
+    def _report_refusal(self, path: str, act: Callable[..., None], *args: Any) -> None:
+        try:
+            act(*args)
+        except RefusedError as error:
+            self.plan_.failed.append((path, f"{error}; memoria ingest {path} --force removes them"))
+
+    def _look(self, path: str) -> None:
+        if not storable(path):
+            self.plan_.failed.append((printable(path), "its name is not UTF-8; rename it, then ingest it again"))
+        elif os.path.isdir(path):
+            self._folder(path)
+        elif not gone(path):
+            self._file(path)
+        else:
+            self._missing(path)
 
     def _everything(self) -> list[str]:
         alone = [path for path, state in self.states.items() if state.root not in self.roots]
@@ -139,16 +160,34 @@ class _Planner:
         if self.roots.get(root.path) != root:
             self.roots[root.path] = root
             self.plan_.roots.append(root)
-        rules = Rules(self.extensions, root.globs, self.ignore)
-        for seen in scan(path, root.path, rules):
+        self._scan(path, root)
+        below = self._below(path)
+        self._vanished(path, below, below)
+
+    def _touched(self, folder: str, paths: Sequence[str]) -> None:
+        root = self._root_of(folder)
+        if root is None or not os.path.isdir(folder):
+            self._look(folder)
+            return
+        self._scan(folder, root, places(folder, paths))
+        below = self._below(folder)
+        maybe_folders = tuple(path + os.sep for path in paths if path not in self.states)
+        wanted = {path for path in paths if path in self.states}
+        known = [state for state in below if state.path in wanted or state.path.startswith(maybe_folders)]
+        self._vanished(folder, below, known)
+
+    def _scan(self, folder: str, root: Root, only: Places | None = None) -> None:
+        for seen in scan(folder, root.path, Rules(self.extensions, root.globs, self.ignore), only):
             if not storable(seen.path):
                 self.plan_.failed.append(
                     (printable(seen.path), "its name is not UTF-8; rename it, then ingest it again")
                 )
                 continue
             self._task(seen, root.path)
-        below = path if path.endswith(os.sep) else path + os.sep
-        self._vanished(path, [state for name, state in self.states.items() if name.startswith(below)])
+
+    def _below(self, folder: str) -> list[SourceState]:
+        below = folder if folder.endswith(os.sep) else folder + os.sep
+        return [state for name, state in self.states.items() if name.startswith(below)]
 
     def _file(self, path: str) -> None:
         root = self._root_of(os.path.dirname(path))
@@ -168,7 +207,7 @@ class _Planner:
             if path in self.roots:
                 self.plan_.gone_roots.append(path)
         elif lost:
-            self._vanished(path, lost)
+            self._vanished(path, lost, lost)
         else:
             self.plan_.failed.append((path, "there is no such file or folder"))
 
@@ -194,7 +233,7 @@ class _Planner:
         else:
             self.plan_.tasks.append(Task(seen, root, given, known))
 
-    def _vanished(self, scope: str, candidates: list[SourceState]) -> None:
+    def _vanished(self, scope: str, all_below: list[SourceState], candidates: list[SourceState]) -> None:
         unreadable = [path for path, _ in self.plan_.failed]
         gone = [
             state
@@ -202,11 +241,12 @@ class _Planner:
             if state.path not in self.seen
             and not any(state.path.startswith(path + os.sep) or state.path == path for path in unreadable)
         ]
-        if not self.force and len(gone) > MASS_VANISH and len(gone) * 2 > len(candidates):
+        if not self.force and len(gone) > MASS_VANISH and len(gone) * 2 > len(all_below):
             raise RefusedError(
-                f"{len(gone)} of the {len(candidates)} notes below {scope} are gone; nothing was changed",
+                f"{len(gone)} of the {len(all_below)} notes below {scope} are gone; nothing was removed",
                 hint="--force removes them from the brain; --dry-run lists them",
             )
+        self.seen.update(state.path for state in gone)  # a folder inside another: each is gone once
         self.plan_.vanished.extend(gone)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -114,8 +114,11 @@ def ingest_files(
     dry_run: bool = False,
     progress: Progress | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    touched: Mapping[str, Sequence[str]] | None = None,
 ) -> IngestReport:
     """Ingest files and folders, or all known ones again. The caller holds the write lock.
+
+    With `touched`, only `paths` and the places that it names below folders; see `make_plan`.
 
     Raises:
         RefusedError: a root is missing, or most of it is gone, and `force` was not given.
@@ -131,6 +134,7 @@ def ingest_files(
         extensions=tuple(config["ingest.extensions"]),
         ignore=tuple(config["ingest.ignore"]),
         force=force,
+        touched=touched,
     )
     run.failed += plan.failed
     run.count("skipped", plan.unchanged)

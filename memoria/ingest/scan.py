@@ -2,7 +2,7 @@
 
 import fnmatch
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -29,10 +29,48 @@ class Rules(NamedTuple):
     ignore: tuple[str, ...]
 
 
-def scan(folder: str, root: str, rules: Rules) -> Iterator[Seen]:
-    """Yield the notes below `folder`, a part of `root`, in the order of their paths."""
+Places = dict[str, "Places | None"]  # name -> the places below it that are meant; None: all of it
+
+
+def scan(folder: str, root: str, rules: Rules, only: Places | None = None) -> Iterator[Seen]:
+    """Yield the notes below `folder`, a part of `root`, in the order of their paths; all, or those at some places."""
     specs = _specs_above(folder, root, rules)
-    yield from _scan(folder, root, os.path.realpath(root), rules, specs)
+    yield from _scan(folder, root, os.path.realpath(root), rules, specs, only)
+
+
+def places(folder: str, paths: Iterable[str]) -> Places:
+    """Return paths below `folder` as a tree: each folder on the way is listed once, however many they are."""
+    tree: Places = {}
+    for path in paths:
+        here = tree
+        *above, last = os.path.relpath(path, folder).split(os.sep)
+        for name in above:
+            below = here.setdefault(name, {})
+            if below is None:
+                break
+            here = below
+        else:
+            here[last] = None
+    return tree
+
+
+def place_of(path: str, folder: str, root: str, rules: Rules, *, is_folder: bool) -> str | None:
+    """Return where a scan of `folder` has to look after something happened at `path` below it, or None: nowhere."""
+    names = os.path.relpath(path, folder).split(os.sep)
+    if names == ["."]:
+        return folder
+    if any(name.startswith(".") for name in names[:-1]):
+        return None
+    if names[-1] in IGNORE_FILES:  # another rule for all that is beside and below it
+        return os.path.dirname(path)
+    if names[-1].startswith(".") or not (is_folder or _wanted(path, root, rules)):
+        return None
+    here = path
+    while here != folder:
+        here = os.path.dirname(here)
+        if os.path.exists(os.path.join(here, MIRROR_MARKER)):
+            return None
+    return path
 
 
 def look_at(path: str) -> Seen:
@@ -50,7 +88,12 @@ def storable(path: str) -> bool:
 
 
 def _scan(
-    folder: str, root: str, real_root: str, rules: Rules, specs: "list[tuple[str, GitIgnoreSpec]]"
+    folder: str,
+    root: str,
+    real_root: str,
+    rules: Rules,
+    specs: "list[tuple[str, GitIgnoreSpec]]",
+    only: Places | None,
 ) -> Iterator[Seen]:
     try:
         with os.scandir(folder) as listing:
@@ -63,15 +106,15 @@ def _scan(
         return
     specs = [*specs, *((folder, spec) for name in IGNORE_FILES if name in names and (spec := _spec_of(folder, name)))]
     for entry in entries:
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") or (only is not None and entry.name not in only):
             continue
         is_folder = entry.is_dir(follow_symlinks=False)
-        if not is_folder and not _wanted(entry, root, rules):
+        if not is_folder and not _wanted(entry.path, root, rules):
             continue
         if specs and _ignored(entry.path, specs, is_folder=is_folder):
             continue
         if is_folder:
-            yield from _scan(entry.path, root, real_root, rules, specs)
+            yield from _scan(entry.path, root, real_root, rules, specs, only and only[entry.name])
         elif entry.is_symlink():
             inside = os.path.realpath(entry.path).startswith(real_root + os.sep)
             if inside and os.path.isfile(entry.path):
@@ -88,11 +131,11 @@ def _seen(entry: "os.DirEntry[str]") -> Seen:
     return Seen(entry.path, status.st_size, status.st_mtime_ns)
 
 
-def _wanted(entry: "os.DirEntry[str]", root: str, rules: Rules) -> bool:
+def _wanted(path: str, root: str, rules: Rules) -> bool:
     if not rules.globs:
-        return entry.name.lower().endswith(rules.extensions)
-    below = os.path.relpath(entry.path, root)
-    return any(fnmatch.fnmatch(entry.name, glob) or fnmatch.fnmatch(below, glob) for glob in rules.globs)
+        return path.lower().endswith(rules.extensions)
+    name, below = os.path.basename(path), os.path.relpath(path, root)
+    return any(fnmatch.fnmatch(name, glob) or fnmatch.fnmatch(below, glob) for glob in rules.globs)
 
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
