@@ -195,7 +195,7 @@ def _weights(read: Mapping[int, _Phrases], candidates: set[str]) -> tuple[dict[s
 
 def _best(counts: Mapping[str, int], weights: Mapping[str, float], most: int) -> list[tuple[str, float]]:
     found = ((key, (1 + math.log(count)) * weights[key]) for key, count in counts.items() if key in weights)
-    return nsmallest(most, found, key=lambda phrase: (-phrase[1], phrase[0]))
+    return nsmallest(most, found, key=lambda phrase: (-phrase[1], -len(phrase[0]), phrase[0]))
 
 
 def _apart(counts: Mapping[str, int], weights: Mapping[str, float]) -> list[tuple[str, float]]:
