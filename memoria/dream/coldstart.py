@@ -210,7 +210,7 @@ def _apart(counts: Mapping[str, int], weights: Mapping[str, float]) -> list[tupl
 def _overlap(one: str, other: str) -> bool:
     """Tell whether a phrase is a part of another, or goes on where the other ends."""
     if is_unspaced(one[0]):
-        return one in other or other in one or one[-1] == other[0] or other[-1] == one[0]
+        return not {*pairwise(one)}.isdisjoint(pairwise(other))
     ends, others = one.split(" "), other.split(" ")
     return f" {one} " in f" {other} " or f" {other} " in f" {one} " or ends[-1] == others[0] or others[-1] == ends[0]
 
