@@ -364,7 +364,8 @@ def _threshold(model: Model, human: list[TagNote]) -> float:
     lowest, right = THRESHOLD_RANGE[1], 0
     for number, (value, correct) in enumerate(judged, 1):
         right += correct
-        if right >= PRECISION * (number + DOUBT):
+        whole = number == len(judged) or judged[number][0] < value  # of equal scores, all are given or none
+        if whole and right >= PRECISION * (number + DOUBT):
             lowest = value
     return min(max(lowest, THRESHOLD_RANGE[0]), THRESHOLD_RANGE[1])
 
