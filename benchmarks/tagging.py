@@ -97,21 +97,23 @@ def measure(prepared: str) -> tuple[Figures, float]:
     model = tagging.fit(note for _, note in notes)
     tags = tagging.predict(model, (note for _, note in notes if not note.tags))
     seconds = time.perf_counter() - begun
-    if os.environ.get("DEBUG"):
-        print("threshold", model.threshold)
     given = {path: [tag.tag for tag in tags[note.id]] for path, note in notes if not note.tags}
     return figures(truth, given, visible), seconds
 
 
-def main() -> None:
+def main(folder: str) -> None:
     """Print a line per vault."""
-    folder = sys.argv[1]
-    print("vault           prec     rec      F1   right   cover   new  seconds")
-    for name in sorted(os.listdir(folder)):
-        if os.path.isdir(os.path.join(folder, name, "vault")):
-            found, seconds = measure(os.path.join(folder, name))
-            print(f"{name:12}  {found.line()}  {seconds:7.2f}")
+    places = [
+        place for place, folders, names in sorted(os.walk(folder)) if "truth.jsonl" in names and "vault" in folders
+    ]
+    if not places:
+        print(f"there are no vaults with hidden tags in {folder}: nothing to measure")
+        return
+    print("auto-tags       prec     rec      F1   right   cover   new  seconds")
+    for place in places:
+        found, seconds = measure(place)
+        print(f"{os.path.basename(place):12}  {found.line()}  {seconds:7.2f}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1] if len(sys.argv) > 1 else os.path.join("..", "shared", "eval"))
