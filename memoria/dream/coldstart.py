@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from memoria.dream.tagging import DreamTag
-from memoria.dream.tagwords import BODY_CHARS, TagNote
+from memoria.dream.tagwords import ADDRESS, BODY_CHARS, FENCED, TagNote
 from memoria.text import STOP_WORDS, fold, is_unspaced, label_name, stem
 
 TITLE, NAME, HEADING, BODY = 4, 3, 2, 1  # what a phrase counts there
@@ -26,10 +26,9 @@ ROUNDS = 3
 EVEN_ODDS = 10.0  # the weight that is a score of one half
 
 _NOISE = re.compile(
-    r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)"  # code
+    rf"{FENCED}|{ADDRESS}"
     r"|\$\$.*?\$\$|\$[^$\n]{1,200}\$|\\[a-zA-Z]+"  # LaTeX
-    r"|%%.*?%%|&#?\w{1,10};|<[^<>\n]{1,200}>"
-    r"|\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://\S+|(?<=\])\([^)\n]*\)",
+    r"|%%.*?%%|&#?\w{1,10};",
     re.DOTALL | re.MULTILINE,
 )
 _EXCALIDRAW = re.compile(r"^(?:==⚠.*|# Excalidraw Data|## (?:Text Elements|Drawing))$.*", re.DOTALL | re.MULTILINE)

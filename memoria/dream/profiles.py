@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from memoria.dream.tagwords import ADDRESS, FENCED
 from memoria.scoring import idf
 from memoria.text import STOP_WORDS, fold, is_unspaced, raw_words, terms, terms_of_word
 
@@ -20,9 +21,8 @@ LATER = 0.15  # what a sentence loses by each one before it in its note
 CONSIDERED = 8  # sentences of a note
 
 _NO_PROSE = re.compile(
-    r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)"  # code
-    r"|^(?: {4}|\t|[ >]*\||[ ]{0,3}#)[^\n]*$"  # indented code, tables, headings
-    r"|(?<=\])\([^)\n]*\)|\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://\S+|<[^<>\n]{1,200}>",
+    rf"{FENCED}|{ADDRESS}"
+    r"|^(?: {4}|\t|[ >]*\||[ ]{0,3}#)[^\n]*$",  # indented code, tables, headings
     re.MULTILINE | re.DOTALL,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])|\n\s*\n|\n(?=[ \t>]*(?:[-*+]|\d+[.)])\s)")

@@ -40,7 +40,11 @@ class Words(NamedTuple):
     raw: tuple[str, str, str]  # title, headings and text, folded; for scripts without spaces
 
 
-_ADDRESS = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://\S+|(?<=\])\([^)\n]*\)|<[^<>\n]{1,200}>")
+# What is written, and not said: addresses, the targets of links, HTML; and fenced code.
+ADDRESS = r"\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://\S+|(?<=\])\([^)\n]*\)|<[^<>\n]{1,200}>"
+FENCED = r"^(?:```|~~~).*?(?:^(?:```|~~~)[^\n]*$|\Z)"  # with re.DOTALL and re.MULTILINE
+
+_ADDRESS = re.compile(ADDRESS)
 _INLINE_TAG = re.compile(r"(?<![^\s(\[{<>\"'“‘,;|*_~])#[^\W\d][\w/-]*")
 
 
