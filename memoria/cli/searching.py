@@ -44,6 +44,8 @@ def run(
     null: bool = False,
     open_hit: int | None = None,
     batch: str | None = None,
+    no_dream_tags: bool = False,
+    no_touch: bool = False,
 ) -> None:
     """Answer, and end with 0 if anything was found, else with 1."""
     today = datetime.now(UTC).astimezone().date()
@@ -56,6 +58,7 @@ def run(
         sources=tuple(source),
         since=parse_day(since, today) if since else None,
         until=parse_day(until, today, end=True) if until else None,
+        no_dream_tags=no_dream_tags,
     )
     if strict and no_walk:
         raise UsageError("--strict walks, and --no-walk does not: choose one")
@@ -71,11 +74,15 @@ def run(
     text = _text(query)
     request = Request(Query.parse(text, today), filters, budget, limit, overhead)
     answer = session.brain.search(request, mode=mode, shares=shares)
+    if no_dream_tags:
+        answer = answer._replace(hits=tuple(hit._replace(dream_tags=()) for hit in answer.hits))
     if len(text) > MAX_WORDS and len(raw_words(text)) > MAX_WORDS:
         session.talk(f"only the first {MAX_WORDS:,} words of the query count")
     _say_unknown(session, answer)
     if open_hit is not None:
         _open(answer, open_hit)
+        if not no_touch:
+            session.brain.used(answer.hits[open_hit - 1].keys, opened=True)
         return
     if as_json:
         for line in wording.json_lines(answer, explain=explain):
@@ -96,6 +103,8 @@ def run(
     if explain and not as_json:
         emit(wording.reckoning(answer))
     _summarize(session, answer, request, quiet=as_json or paths or context)
+    if not no_touch:
+        session.brain.used([key for hit in answer.hits for key in hit.keys])
     if not answer.hits:
         leave(1)
 
@@ -173,7 +182,7 @@ def _summarize(session: Session, answer: Answer, request: Request, *, quiet: boo
         session.talk("nothing found: there is no word in that")
     elif not answer.atoms:
         session.talk("nothing found: the brain is empty; memoria ingest PATH fills it")
-    elif any(request.filters) or any(request.query.filters) or request.query.phrases or request.query.excluded:
+    elif any(request.filters[:-1]) or any(request.query.filters) or request.query.phrases or request.query.excluded:
         session.talk("nothing found within these limits")
     elif not answer.unknown and not answer.idfs:
         session.talk("nothing found: these words are too common to be indexed")
