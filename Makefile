@@ -46,8 +46,10 @@ wheel: $(READY) ## Build the wheel and the source distribution into dist/
 bench: $(READY) ## Measure speed beside SQLite FTS5 and ripgrep: make bench [CORPUS=folder]
 	$(BIN)/python -m benchmarks $(CORPUS)
 
-eval: $(READY) ## Measure search quality on question sets: make eval [SETS=folder]
+eval: $(READY) ## Measure quality: search on question sets, auto-tags, mentions: make eval [SETS=folder]
 	$(BIN)/python -m benchmarks.quality $(SETS)
+	$(BIN)/python -m benchmarks.tagging $(SETS)
+	$(BIN)/python -m benchmarks.mentions
 
 clean: ## Remove what was made
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -23,7 +23,14 @@ from typing import Any, NamedTuple
 from memoria.text import terms
 
 BUDGETS = (4_000, 8_000)
-MODES = {"memoria": [], "memoria --no-walk": ["--no-walk"], "memoria --strict": ["--strict"]}
+MODES: dict[str, list[str]] = {
+    "memoria": [],
+    "memoria --no-walk": ["--no-walk"],
+    "memoria --strict": ["--strict"],
+    "memoria, dreamed": [],
+    "--strict, dreamed": ["--strict"],
+}
+DREAMED = ("memoria, dreamed",)  # from here on, with what a dream made of the notes
 SURE_CHARS = 40  # a passage shorter than this counts only in its own note
 
 Piece = tuple[str, str]  # path, text
@@ -182,6 +189,8 @@ def measure(folder: str, totals: dict[str, Figures]) -> None:
         ingest = [sys.executable, "-m", "memoria", "--brain", brain, "ingest", "-q", os.path.join(folder, "notes")]
         subprocess.run(ingest, check=True)
         for name, flags in MODES.items():
+            if name in DREAMED:
+                subprocess.run([sys.executable, "-m", "memoria", "--brain", brain, "dream", "-q"], check=True)
             for budget in BUDGETS:
                 answers = memoria_answers(folder, brain, flags, budget)
                 for question in asked:

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from memoria import config
 from memoria.errors import NoteError, NotFoundError, StoreMissingError, UsageError
-from memoria.model import Answer, IngestReport, Root, ShownNote, Source, source_node, source_of
+from memoria.model import (
+    Answer,
+    DreamReport,
+    IngestReport,
+    Macro,
+    Root,
+    ShownNote,
+    Source,
+    Storyline,
+    Tie,
+    source_node,
+    source_of,
+)
 from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters
 from memoria.retrieve.harvest import Walk
@@ -68,7 +80,10 @@ class Brain:
         if request.budget is None and request.limit is None:
             request = request._replace(budget=self.config["search.budget"])
         request = request._replace(filters=request.filters.joined(request.query.filters))
-        answer = search(store, request, self.walk(mode, shares), changed=file_changed)
+        walk = self.walk(mode, shares)
+        # To the letter, what a dream tagged is what leads on. Fused with the words' own ranking it gained nothing.
+        walk = walk._replace(dreamed=walk.strict and not request.filters.no_dream_tags)
+        answer = search(store, request, walk, changed=file_changed)
         if answer.unknown:
             from memoria.retrieve.nearest import written_form
 
@@ -134,6 +149,14 @@ class Brain:
         ]
         return sorted(found, key=lambda item: (-item[3], item[0]))
 
+    def used(self, keys: Iterable[str], *, opened: bool = False) -> None:
+        """Note that atoms were listed, or opened; never waits, never fails."""
+        from memoria.store import uselog
+
+        noted = list(keys)
+        if noted:
+            uselog.note(self.store_path, uselog.OPENED if opened else uselog.LISTED, noted, time.time())
+
     def status(self) -> dict[str, Any]:
         """Return what is in the brain, and where."""
         from memoria.store.lock import holder_of
@@ -153,6 +176,7 @@ class Brain:
                 **{name: sizes.get(name, 0) for name in ("sources", "atoms", "links", "terms")},
                 "tags": len({name for name, _, _ in store.labels("tag")}),
                 "buckets": len({name for name, _, _ in store.labels("bucket")}),
+                **store.graph_sizes(),
                 "segments": len(store.segments()),
                 "last_ingest": meta["ingested"] or None,
                 "roots": [root.path for root in store.roots()],
@@ -181,24 +205,105 @@ class Brain:
 
         return self._seen(look)
 
-    def labels(self, kind: str, text: str) -> list[tuple[str, int, int]]:
-        """Return (name, notes, atoms) of the tags or buckets with `text` in their name, most used first."""
+    def labels(self, kind: str, text: str, *, dreamed: bool = True) -> list[tuple[str, int, int, int]]:
+        """Return (name, notes, atoms, notes by dreams) of the tags or buckets with `text` in their name.
+
+        Notes and atoms are those that people labeled; the most used come first.
+        """
         notes: dict[str, set[int]] = {}
         atoms: dict[str, int] = {}
+        dreams: dict[str, int] = {}
         labels, sizes = self._seen(lambda store: (store.labels(kind), store.source_sizes()))
-        for name, node, _ in labels:
-            if text.lower().lstrip("#@") in name:
-                whole = node == source_node(source_of(node))
-                notes.setdefault(name, set()).add(source_of(node))
-                atoms[name] = atoms.get(name, 0) + (sizes.get(source_of(node), 0) if whole else 1)
-        found = [(name, len(sources), atoms[name]) for name, sources in notes.items()]
-        return sorted(found, key=lambda item: (-item[1], item[0]))
+        for name, node, origin in labels:
+            if text.lower().lstrip("#@") not in name or (origin == "dream" and not dreamed):
+                continue
+            found = notes.setdefault(name, set())
+            if origin == "dream":
+                dreams[name] = dreams.get(name, 0) + 1
+                continue
+            whole = node == source_node(source_of(node))
+            found.add(source_of(node))
+            atoms[name] = atoms.get(name, 0) + (sizes.get(source_of(node), 0) if whole else 1)
+        listed = [(name, len(sources), atoms.get(name, 0), dreams.get(name, 0)) for name, sources in notes.items()]
+        return sorted(listed, key=lambda item: (-item[1], -item[3], item[0]))
+
+    def tags_by_note(self) -> "list[tuple[Source, list[str], list[tuple[str, float, str]]]]":
+        """Return each note's tags of people, and those of dreams (name, score, reason), best first."""
+        from memoria.store.dreams import DreamStore
+
+        labels, dreamed, sources = self._seen(
+            lambda store: (store.labels("tag"), DreamStore(store).tags(), store.sources())
+        )
+        human: dict[int, set[str]] = {}
+        for name, node, origin in labels:
+            if origin != "dream":
+                human.setdefault(source_of(node), set()).add(name)
+        return [(source, sorted(human.get(source.id, ())), dreamed.get(source.id, [])) for source in sources]
+
+    def judge_tag(self, tag: str, verdict: str, note: str | None, wait: float | None = None) -> int:
+        """Accept or reject a tag of dreams, on a note or wherever it is; return on how many notes that changed.
+
+        Raises:
+            NotFoundError: no dream gave that tag, or not to that note.
+
+        """
+        from memoria.dream.judge import judge
+        from memoria.retrieve.resolve import find
+
+        if not self.exists:
+            raise StoreMissingError(self.folder)
+        with self.writing(wait) as store:
+            sources = None
+            if note is not None:
+                named = find(store, note)
+                sources = [source_of(named.atom)] if named.atom is not None else [one.id for one in named.sources]
+            return judge(store, label_name(tag), verdict, sources, now=int(time.time()))
+
+    def storylines(self) -> tuple[list[Storyline], list[Macro], dict[int, Source]]:
+        """Return the storylines and macros, the newest first, and the notes in them."""
+        from memoria.store.dreams import DreamStore
+
+        def look(store: Store) -> tuple[list[Storyline], list[Macro], dict[int, Source]]:
+            view = DreamStore(store)
+            lines = view.storylines()
+            sources = store.show((), {number for line in lines for number in line.sources}).sources if lines else {}
+            return lines, view.macros(), sources
+
+        return self._seen(look)
 
     def show(self, name: str, context: int) -> list[ShownNote]:
         """Return an atom with its neighbours, or the notes that are called so."""
         from memoria.retrieve.shown import show
 
         return self._seen(lambda store: show(store, name, context))
+
+    def links(self, name: str) -> list[Tie]:
+        """Return what an atom or a note is tied to.
+
+        Raises:
+            NotFoundError: nothing is called so.
+
+        """
+        from memoria.graph.view import ties
+        from memoria.retrieve.resolve import find
+
+        def look(store: Store) -> list[Tie]:
+            named = find(store, name)
+            sources = named.sources or store.show([named.atom] if named.atom else []).sources.values()
+            return ties(store, sources, named.atom)
+
+        return self._seen(look)
+
+    def orphans(self) -> list[tuple[Source, int]]:
+        """Return the notes that no link leads from or to, and how many ties dreams found for each."""
+
+        def look(store: Store) -> list[tuple[Source, int]]:
+            linked = store.linked_sources()
+            alone = [source for source in store.sources() if source.id not in linked]
+            degrees = store.degrees([source_node(source.id) for source in alone])
+            return [(source, degrees.get(source_node(source.id), 0)) for source in alone]
+
+        return self._seen(look)
 
     # Writing
 
@@ -212,6 +317,7 @@ class Brain:
         with WriteLock(self.store_path, self.config["store.wait"] if wait is None else wait):
             store = StoreWriter.open(self.store_path)
             try:
+                self._fold_in(store)
                 yield store
             finally:
                 store.close()
@@ -326,6 +432,86 @@ class Brain:
         with self.writing(wait) as store:
             report = run(store)
         return report._replace(brain=self.folder, created=created)
+
+    def dream(
+        self,
+        *,
+        only: Iterable[str] = (),
+        full: bool = False,
+        dry_run: bool = False,
+        wait: float | None = None,
+        **options: Any,
+    ) -> DreamReport:
+        """Dream once; a dry run dreams in a copy of the store."""
+        if not self.exists:
+            raise StoreMissingError(self.folder)
+        if dry_run:
+            from tempfile import TemporaryDirectory
+
+            with TemporaryDirectory() as folder:
+                copy = Brain(folder, self.config)
+                with self.writing(wait) as store:
+                    store.backup(copy.store_path)
+                report = copy.dream(only=only, full=full, wait=wait, **options)
+            return report._replace(dry_run=True)
+        from datetime import UTC, datetime
+
+        from memoria.dream.cycle import dream
+
+        with self.reading() as store:
+            today = datetime.now(UTC).astimezone().date().isoformat()
+            return dream(
+                store,
+                lambda: self._writing_with(store, wait),
+                now=time.time(),
+                today=today,
+                only=only,
+                full=full,
+                **options,
+            )
+
+    @contextmanager
+    def _writing_with(self, store: Store, wait: float | None) -> "Iterator[StoreWriter]":
+        """Write through a store that is open already, under the lock."""
+        from memoria.store.lock import WriteLock
+        from memoria.store.writer import StoreWriter
+
+        with WriteLock(self.store_path, self.config["store.wait"] if wait is None else wait):
+            writer = StoreWriter.of(store)
+            self._fold_in(writer)
+            yield writer
+
+    def _fold_in(self, store: "StoreWriter") -> None:
+        """Fold in what was used since the last write."""
+        if os.path.exists(self.store_path + ".used") or os.path.exists(self.store_path + ".used.folding"):
+            from memoria.graph.use import fold_in
+
+            fold_in(store, self.store_path)
+
+    def last_write(self) -> float:
+        """Return when the store was written last, in seconds since the epoch; now, where somebody is about to."""
+        from memoria.store.lock import holder_of
+
+        if holder_of(self.store_path):
+            return time.time()
+        paths = (self.store_path, self.store_path + "-wal")
+        return max((os.path.getmtime(path) for path in paths if os.path.exists(path)), default=0.0)
+
+    def undo_dreams(self, wait: float | None = None) -> None:
+        """Remove all that dreams made."""
+        from memoria.store.dreams import DreamStore
+
+        if not self.exists:
+            raise StoreMissingError(self.folder)
+        with self.writing(wait) as store:
+            DreamStore(store).undo()
+
+    def diary(self, most: int = 10) -> list[tuple[int, int, str]]:
+        """Return (n, when, report) of the last dreams that changed something, the newest first."""
+        from memoria.store.dreams import DreamStore
+
+        with self.reading() as store:
+            return DreamStore(store).diary(most)
 
     def find_to_forget(self, names: Sequence[str], bucket: str) -> list[Source]:
         """Return the sources that are meant.

@@ -25,8 +25,12 @@ _LOOSE_DAY = re.compile(r"((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _WRITTEN_OUT = ("%d %B %Y", "%B %d, %Y", "%B %d %Y", "%d %b %Y", "%b %d, %Y", "%d.%m.%Y")
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 
+# Other programs' words for tags; theirs may have spaces.
+_TAG_KEYS = ("categories", "category", "topics", "topic", "keywords", "keyword")
 # Read for what they are, and not kept as fields.
-_OWN_KEYS = frozenset(("title", "tags", "tag", "aliases", "alias", "bucket", "buckets", "date", "created", "updated"))
+_OWN_KEYS = frozenset(
+    ("title", "tags", "tag", "aliases", "alias", "bucket", "buckets", "date", "created", "updated", *_TAG_KEYS)
+)
 
 Value = str | list["Value"] | dict[str, "Value"]
 
@@ -72,7 +76,15 @@ def parse(lines: list[str], today: date) -> FrontMatter:
     title = values.get("title", "")
     return FrontMatter(
         title=title if isinstance(title, str) else "",
-        tags=tuple(_labels([*_tag_list(values.get("tags", "")), *_tag_list(values.get("tag", ""))])),
+        tags=tuple(
+            _labels(
+                [
+                    *_tag_list(values.get("tags", "")),
+                    *_tag_list(values.get("tag", "")),
+                    *(label for key in _TAG_KEYS for label in _listed(values.get(key, ""))),
+                ]
+            )
+        ),
         aliases=tuple(_texts([*_listed(values.get("aliases", "")), *_listed(values.get("alias", ""))])),
         buckets=tuple(_labels([*_listed(values.get("bucket", "")), *_listed(values.get("buckets", ""))])),
         date=_first_day((values.get(key, "") for key in ("date", "created", "updated")), today),

@@ -45,7 +45,7 @@ _NOT_NAMES = STOP_WORDS.union(
 def masked(text: str) -> str:
     """Return `text` with code spans and addresses blanked out, every other character in its place."""
     if "`" in text:
-        text = _CODE_SPAN.sub(_blank, text)
+        text = _CODE_SPAN.sub(_blank_code, text)
     if "://" in text:
         text = _URL.sub(_blank, text)
     return text
@@ -54,6 +54,12 @@ def masked(text: str) -> str:
 def _blank(match: re.Match[str]) -> str:
     found = match.group()
     return re.sub(r"[^\n]", " ", found) if "\n" in found else " " * len(found)
+
+
+def _blank_code(match: re.Match[str]) -> str:
+    # What follows code without a space is no tag: keep a mark that says so.
+    blank = _blank(match)
+    return blank[:-1] + "`" if match.string.startswith("#", match.end()) else blank
 
 
 def tags(text: str) -> Iterator[str]:

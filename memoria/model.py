@@ -123,7 +123,50 @@ class Label(NamedTuple):
 
     kind: str  # tag | bucket
     name: str
-    origin: str  # note | ingest | dream
+    origin: str  # note | ingest | accepted | dream
+
+
+class Edge(NamedTuple):
+    """What leads from a node to another. The store keeps each from both ends."""
+
+    start: int
+    end: int
+    kind: str  # link | relation | mention | near | about | named
+    weight: float
+    way: str  # out | in | both
+    tags: tuple[str, ...]
+    origin: str  # note | dream | hand
+    why: str
+    line: int | None = None  # counted from the first line of the atom that it is meant from
+    type: str | None = None  # of a relationship, as the next two
+    attitude: int | None = None
+    proximity: int | None = None
+
+    @property
+    def rank(self) -> int:
+        """By which the edges of a node are ordered: the strongest first."""
+        return 1_000 - round(self.weight * 1_000)
+
+    def turned(self) -> "Edge":
+        """Return the same edge, from its other end."""
+        way = {"out": "in", "in": "out"}.get(self.way, self.way)
+        return self._replace(start=self.end, end=self.start, way=way)
+
+
+class Entity(NamedTuple):
+    """Whom or what notes name."""
+
+    node: int  # -1 - the key as a number
+    kind: str  # person | concept | entity | artifact
+    name: str
+    aliases: tuple[str, ...]
+    last: str | None  # ISO day of the last note that names it
+    origin: str  # dream | hand
+
+    @property
+    def key(self) -> str:
+        """What people and JSON see: 12 hex digits, the same in every brain."""
+        return f"{-1 - self.node:012x}"
 
 
 class Root(NamedTuple):
@@ -170,7 +213,8 @@ class Hit(NamedTuple):
     title: str
     heading: tuple[str, ...]
     buckets: tuple[str, ...]
-    tags: tuple[str, ...]
+    tags: tuple[str, ...]  # of people
+    dream_tags: tuple[str, ...]
     date: str | None
     score: float
     role: str  # anchor | neighbor
@@ -223,10 +267,80 @@ class ShownAtom(NamedTuple):
     line: int
     heading: tuple[str, ...]
     kind: str
-    tags: tuple[str, ...]
+    tags: tuple[str, ...]  # of people
     links: tuple[tuple[Link, str | None], ...]  # and the path of the note that each leads to
     content: str
     asked: bool  # what was asked for, and not what stands around it
+
+
+class Storyline(NamedTuple):
+    """Notes of one stretch of time about one thing."""
+
+    id: str
+    anchor: str
+    aliases: tuple[str, ...]
+    name: str
+    summary: str
+    first: str
+    last: str
+    sources: tuple[int, ...]  # oldest first
+
+
+class Macro(NamedTuple):
+    """Storylines that belong together."""
+
+    id: str
+    kind: str  # anchor | theme
+    name: str
+    summary: str
+    first: str
+    last: str
+    storylines: tuple[str, ...]  # oldest first
+
+
+class StepReport(NamedTuple):
+    """What one step of a dream did."""
+
+    step: str
+    seconds: float = 0.0
+    notes: int = 0  # looked at
+    full: bool = False
+    added: int = 0
+    removed: int = 0
+    text: str = ""
+    changes: tuple[str, ...] = ()  # one a line, for those who want to see all
+
+
+class DreamReport(NamedTuple):
+    """What a dream did."""
+
+    steps: tuple[StepReport, ...] = ()
+    seconds: float = 0.0
+    dry_run: bool = False
+    interrupted: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is different now."""
+        return any(step.added or step.removed for step in self.steps)
+
+
+class Tie(NamedTuple):
+    """An edge as `links` shows it: from an atom or a note to what stands at its other end."""
+
+    way: str  # out | in | both
+    kind: str  # as an edge's; or unresolved, near-by
+    weight: float | None
+    tags: tuple[str, ...]
+    why: str
+    origin: str
+    from_key: str  # of the atom that it leads from; "" for the note as a whole
+    from_line: int | None
+    key: str  # of the atom or entity at the other end; "" for a note as a whole
+    path: str  # of its note; "" for an entity, and for a link that leads nowhere
+    relpath: str
+    line: int | None
+    title: str
 
 
 class ShownNote(NamedTuple):
@@ -234,6 +348,7 @@ class ShownNote(NamedTuple):
 
     source: Source
     buckets: tuple[str, ...]
-    tags: tuple[str, ...]
+    tags: tuple[str, ...]  # of people
+    dream_tags: tuple[str, ...]
     atoms: tuple[ShownAtom, ...]
     whole: bool

@@ -123,3 +123,80 @@ def backlink_bridge(strength: float, total: int, mentions: int, links: int) -> f
 def shared_bridge(strength: float, total: int, holding: int) -> float:
     """Return what an anchor lends to another that shares something with it that `holding` of `total` have."""
     return SHARED * strength * rarity(total, holding) / math.pow(holding - 1, HUB)
+
+
+# Edges: how sure it is that two nodes belong together, measured as the odds of a link between their notes.
+LEAST_WEIGHT = 0.25
+KEPT_WEIGHT = 0.45  # after combining; what weighs less is not worth its place
+LINK_WEIGHT = 0.9
+SURE_WEIGHT = 1.0  # links both ways, typed relations, what a note is about
+MENTION_SAFE = 0.2
+TEXT_LEAST = 0.05
+TEXT_FULL = 0.4
+CITED_FULL = 2.0
+TAGS_FULL = 8.0
+NEAR_REACH = 3  # atoms: further away, the weight is below what is kept
+NO_DOUBT = 0.2  # of each kind, before several are combined
+
+
+def mention_weight(linkiness: float, *, safe: bool) -> float:
+    """Return the weight of a mention of a name that is linked so often where it is mentioned."""
+    return 0.35 + 0.5 * min(1.0, linkiness + (MENTION_SAFE if safe else 0.0))
+
+
+def text_weight(cosine: float) -> float:
+    """Return the weight of two texts' closeness, 0 where they have nothing in common."""
+    return LEAST_WEIGHT + 0.5 * min(1.0, cosine / TEXT_FULL) if cosine > TEXT_LEAST else 0.0
+
+
+def cited_weight(adamic_adar: float) -> float:
+    """Return the weight of being linked from the same notes."""
+    return LEAST_WEIGHT + 0.35 * min(1.0, adamic_adar / CITED_FULL) if adamic_adar > 0 else 0.0
+
+
+def entities_weight(cosine: float) -> float:
+    """Return the weight of naming the same entities."""
+    return LEAST_WEIGHT + 0.35 * min(1.0, cosine) if cosine > 0 else 0.0
+
+
+def tags_weight(information: float) -> float:
+    """Return the weight of shared tags: the sum of ln(notes / notes with the tag), dream tags times their score."""
+    return LEAST_WEIGHT + 0.25 * min(1.0, information / TAGS_FULL) if information > 0 else 0.0
+
+
+def near_weight(distance: int) -> float:
+    """Return the weight of standing in the same note, so many atoms apart."""
+    return LEAST_WEIGHT + 0.35 / math.sqrt(distance)
+
+
+def part_weight(position: int) -> float:
+    """Return the weight between a note and one of its atoms: its first ones tell best what it is about."""
+    return max(KEPT_WEIGHT, near_weight(position + 1))
+
+
+def combined_weight(weights: Sequence[float]) -> float:
+    """Return the weight of an edge of several kinds; 0 for none."""
+    if not weights:
+        return 0.0
+    if len(weights) == 1:
+        return weights[0]
+    doubt = math.prod(1 - (weight - NO_DOUBT) for weight in weights)
+    return min(1.0, LEAST_WEIGHT + 0.75 * (1 - doubt))
+
+
+# Use: what is listed or opened stays in mind, and fades.
+USE_AT_BIRTH = 0.5
+USE_LISTED = 0.05
+USE_OPENED = 0.1
+USE_DECAY = 0.02  # a day
+DAY_SECONDS = 86_400
+
+
+def decayed(value: float, age_days: float) -> float:
+    """Return what is left of a use after some days; what lies ahead has not faded."""
+    return value * math.exp(-USE_DECAY * max(0.0, age_days))
+
+
+def salience(centrality: float, use: float) -> float:
+    """Return how much a node matters: the larger of its place in the graph and its use."""
+    return max(centrality, use)

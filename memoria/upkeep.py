@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from memoria.errors import StoreDamagedError, StoreError
-from memoria.ingest.note import Surroundings
+from memoria.graph.explicit import settle
+from memoria.graph.resolver import Resolver
+from memoria.ingest.note import Surroundings, indexed
 from memoria.ingest.prepare import words_of
 from memoria.model import Field, Source, source_node, source_of
-from memoria.retrieve.resolve import Resolver
 from memoria.store import Store
 from memoria.store.packing import unpack_ids
 from memoria.store.segment import Entry, SegmentWriter
@@ -109,6 +110,7 @@ def rebuild(store: StoreWriter, progress: Progress | None = None) -> int:
             yield writer
 
     store.replace_index(segments(), lambda: atoms)
+    settle(store)
     return atoms
 
 
@@ -125,12 +127,12 @@ def _indexed(store: Store, sources: list[Source], progress: Progress | None) -> 
         for source in page:
             node = source_node(source.id)
             around = Surroundings(
-                source.title, source.date, source.aliases, shown.labels.get(node, []), fields.get(node, [])
+                source.title, source.date, source.aliases, indexed(shown.labels.get(node, [])), fields.get(node, [])
             )
             for position, place in enumerate(shown.outlines.get(source.id, ())):
                 atom = shown.atoms.get(node + place.ordinal)
                 if atom:
-                    tags = [label.name for label in shown.labels.get(atom.id, ())]
+                    tags = [label.name for label in indexed(shown.labels.get(atom.id, ()))]
                     yield around.entry(atom.id, words_of(atom.text), atom, tags, first=position == 0)
         if progress:
             progress(min(start + _PAGE, len(sources)), len(sources), "")

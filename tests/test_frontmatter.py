@@ -30,6 +30,8 @@ def read(text: str) -> FrontMatter:
         ("tags: [~, a, a, '']", ("a",)),
         ("tags: 2024", ("2024",)),
         ("tag: x\ntags: [y]", ("y", "x")),
+        ("categories: Machine Learning\ntags: [y]", ("y", "machine-learning")),
+        ("category: [a, Y]\ntopics: b, c\nkeywords: {x: y}\ntags: [y]", ("y", "a", "b", "c")),
         ("Tags: [x]", ("x",)),
         ("tags: {a: b}", ()),
         ("tags: '#café'", ("café",)),

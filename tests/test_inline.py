@@ -19,6 +19,7 @@ from memoria.model import Field, Link
         ("#🎉party", ["🎉party"]),
         ("a#b http://x.org/#frag https://y.org/a#b", []),
         ("`#code` ``a `#b` c`` #real", ["real"]),
+        ("an `open code span, and `#shut`#this one", []),
         ("[x](#anchor) [[Note#Heading]] [[#Here]] [a](b.md#c)", []),
         ("# heading", []),
         ("## #tag", ["tag"]),

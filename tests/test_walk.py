@@ -557,11 +557,13 @@ def test_a_bucket_is_a_bridge_half_as_strong_as_a_tag() -> None:
     assert wording.via_sentence(hits["shore/b.md"]) == f"via @shore from {hits['shore/a.md'].key}"
 
 
-def test_dreamt_tags_are_bridges() -> None:
+def test_dreamt_tags_are_bridges_to_the_letter_only() -> None:
     brain = Brain({"a.md": "tide", "b.md": "rope", **dull(5)})
     for name in ("a.md", "b.md"):
         brain.dream(brain.atom(name), "moss")
-    assert named(brain.search("tide")) == ["a.md", "b.md"]
+    assert named(brain.search("tide")) == ["a.md"]
+    assert named(brain.search("tide", STRICT)) == ["a.md"]
+    assert named(brain.search("tide", Walk(strict=True, dreamed=True))) == ["a.md", "b.md"]
 
 
 def test_no_walk_has_no_neighbors() -> None:

@@ -83,7 +83,7 @@ def ingest(
         raise UsageError("an empty path names nothing", hint='"." is the current folder')
     tags = tuple(filter(None, map(label_name, tag or ())))
     texts = _texts(paths, source, label_name(bucket), tags, jsonl, files_from)
-    with _stoppable() as stopped, _progress(session, as_json=as_json) as progress:
+    with stoppable() as stopped, _progress(session, as_json=as_json) as progress:
         if texts is not None:
             report = session.brain.ingest_texts(
                 texts, wait=session.wait, append=append, dry_run=dry_run, stopped=stopped
@@ -192,7 +192,7 @@ def _listed(name: str, *, null: bool) -> list[str]:
 
 
 @contextmanager
-def _stoppable() -> Iterator[Callable[[], bool]]:
+def stoppable() -> Iterator[Callable[[], bool]]:
     """Turn the first Ctrl-C into "stop after this batch"; the second one, or one before any work, ends at once."""
     asked: list[int] = []
     working: list[bool] = []

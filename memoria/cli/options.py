@@ -45,6 +45,8 @@ def complete_source(ctx: typer.Context, incomplete: str) -> list[str]:
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print data only.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON lines, as docs/json.md describes them.")]
+NoDreamTags = Annotated[bool, typer.Option("--no-dream-tags", help="Leave out the tags that dreams gave.")]
+NoTouch = Annotated[bool, typer.Option("--no-touch", help="Leave no trace: what is shown does not count as used.")]
 Wait = Annotated[
     float | None, typer.Option("--wait", min=0, metavar="SECONDS", help="How long to wait for another writer.")
 ]

@@ -8,7 +8,6 @@ from typing import Any
 
 from memoria import config
 from memoria.cli.boundary import complain
-from memoria.cli.searching import open_number
 from memoria.cli.session import Session
 from memoria.errors import MemoriaError
 from memoria.model import Answer
@@ -24,7 +23,7 @@ To search for one of these, quote it: "q"."""
 MOST_REMEMBERED = 1_000  # lines of history
 
 
-def converse(session: Session, ask: Callable[[Store, str], Answer]) -> None:
+def converse(session: Session, ask: Callable[[Store, str], Answer], open_hit: Callable[[Answer, int], None]) -> None:
     """Answer queries until the person leaves."""
     remember = _history()
     sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -50,7 +49,7 @@ def converse(session: Session, ask: Callable[[Store, str], Answer]) -> None:
                 if line == "?":
                     session.talk(HELP)
                 elif command == "o" and (not rest or rest.strip().isdecimal()):
-                    open_number(last, int(rest or 1)) if last else session.talk("search first, then open a hit")
+                    open_hit(last, int(rest or 1)) if last else session.talk("search first, then open a hit")
                 else:
                     last = ask(freshest.store(), line)
             except KeyboardInterrupt:

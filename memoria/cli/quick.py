@@ -15,6 +15,8 @@ FLAGS = {
     "--paths": "paths",
     "-0": "null",
     "--null": "null",
+    "--no-dream-tags": "no_dream_tags",
+    "--no-touch": "no_touch",
     "-q": "quiet",
     "--quiet": "quiet",
     "-v": "verbose",

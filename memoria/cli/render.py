@@ -44,6 +44,8 @@ def _hit(hit: Hit, wanted: set[str]) -> Group:
         where.append(f"  @{harmless(name)}", style="magenta")
     for name in hit.tags:
         where.append(f"  #{harmless(name)}", style="green")
+    for name in hit.dream_tags:
+        where.append(f"  ~#{harmless(name)}", style="dim green")
     where.append(f"  {hit.score:.2f}  {hit.key}", style="dim")
     if hit.stale:
         where.append("  changed since ingest", style="yellow")
@@ -63,6 +65,8 @@ def render_note(note: ShownNote) -> None:
         head.append(f"  @{harmless(name)}", style="magenta")
     for name in note.tags:
         head.append(f"  #{harmless(name)}", style="green")
+    for name in note.dream_tags:
+        head.append(f"  ~#{harmless(name)}", style="dim green")
     out.print(head)
     for atom in note.atoms:
         where = path_link(note.source.path, atom.line)

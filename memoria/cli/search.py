@@ -5,7 +5,19 @@ from typing import Annotated
 import typer
 
 from memoria.cli import searching
-from memoria.cli.options import Buckets, Json, Paths, Quiet, Tags, Verbose, command_app, complete_source, complete_tag
+from memoria.cli.options import (
+    Buckets,
+    Json,
+    NoDreamTags,
+    NoTouch,
+    Paths,
+    Quiet,
+    Tags,
+    Verbose,
+    command_app,
+    complete_source,
+    complete_tag,
+)
 
 app = command_app()
 
@@ -63,6 +75,8 @@ def search(
     batch: Annotated[
         str | None, typer.Option("--batch", metavar="FILE", help="Answer many queries, one a line; - for stdin.")
     ] = None,
+    no_dream_tags: NoDreamTags = False,
+    no_touch: NoTouch = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -105,4 +119,6 @@ def search(
         null=null,
         open_hit=open_hit,
         batch=batch,
+        no_dream_tags=no_dream_tags,
+        no_touch=no_touch,
     )

@@ -46,6 +46,8 @@ def run(
     null: bool = False,
     open_hit: int | None = None,
     batch: str | None = None,
+    no_dream_tags: bool = False,
+    no_touch: bool = False,
 ) -> None:
     """Answer, and end with 0 if anything was found, else with 1."""
     today = _today()
@@ -58,6 +60,7 @@ def run(
         sources=tuple(source),
         since=parse_day(since, today) if since else None,
         until=parse_day(until, today, end=True) if until else None,
+        no_dream_tags=no_dream_tags,
     )
     if strict and no_walk:
         raise UsageError("--strict walks, and --no-walk does not: choose one")
@@ -72,6 +75,8 @@ def run(
         as_json=as_json,
         paths=paths,
         null=null,
+        dream_tags=not no_dream_tags,
+        touch=not no_touch,
     )
     if batch is not None:
         if query or open_hit is not None or context or paths:
@@ -81,13 +86,17 @@ def run(
     if not query and open_hit is None and sys.stdin and on_terminal(sys.stdin) and on_terminal():
         from memoria.cli.prompt import converse
 
-        converse(session, lambda store, text: _ask(session, store, text, how))
+        converse(
+            session,
+            lambda store, text: _ask(session, store, text, how),
+            lambda answer, number: _open(session, answer, number, how),
+        )
         return
     text = _text(query)
     with session.brain.reading() as store:
         answer = _ask(session, store, text, how, show=open_hit is None)
     if open_hit is not None:
-        open_number(answer, open_hit)
+        _open(session, answer, open_hit, how)
     elif not answer.hits:
         leave(1)
 
@@ -105,6 +114,8 @@ class _How(NamedTuple):
     as_json: bool
     paths: bool
     null: bool
+    dream_tags: bool
+    touch: bool  # whether the use of what is found is remembered
 
     def request(self, text: str) -> Request:
         overhead = wording.context_overhead if self.context else None
@@ -119,12 +130,16 @@ def _ask(session: Session, store: Store, text: str, how: _How, *, show: bool = T
     """Answer one query, and print the answer."""
     request = how.request(text)
     answer = session.brain.answer(store, request, mode=how.mode, shares=how.shares)
+    if not how.dream_tags:
+        answer = answer._replace(hits=tuple(hit._replace(dream_tags=()) for hit in answer.hits))
     if len(text) > MAX_WORDS and len(raw_words(text)) > MAX_WORDS:
         session.talk(f"only the first {MAX_WORDS:,} words of the query count")
     _say_unknown(session, answer)
     if show:
         _show(answer, how)
         _summarize(session, answer, request, quiet=how.as_json or how.paths or how.context)
+        if how.touch:
+            session.brain.used([key for hit in answer.hits for key in hit.keys])
     return answer
 
 
@@ -213,7 +228,7 @@ def _summarize(session: Session, answer: Answer, request: Request, *, quiet: boo
         session.talk("nothing found: there is no word in that")
     elif not answer.atoms:
         session.talk("nothing found: the brain is empty; memoria ingest PATH fills it")
-    elif any(request.filters) or any(request.query.filters) or request.query.phrases or request.query.excluded:
+    elif any(request.filters[:-1]) or any(request.query.filters) or request.query.phrases or request.query.excluded:
         session.talk("nothing found within these limits")
     elif not answer.unknown and not answer.idfs:
         session.talk("nothing found: these words are too common to be indexed")
@@ -221,10 +236,11 @@ def _summarize(session: Session, answer: Answer, request: Request, *, quiet: boo
         session.talk("nothing found")
 
 
-def open_number(answer: Answer, number: int) -> None:
-    """Open a hit in the editor."""
+def _open(session: Session, answer: Answer, number: int, how: _How) -> None:
     if not 1 <= number <= len(answer.hits):
         raise UsageError(f"there is no hit {number}; the search found {len(answer.hits)}")
     from memoria.cli.editor import open_hit
 
     open_hit(answer.hits[number - 1])
+    if how.touch:
+        session.brain.used(answer.hits[number - 1].keys, opened=True)

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from memoria.cli.boundary import emit
-from memoria.cli.options import Json, Quiet, Verbose, command_app, complete_source
+from memoria.cli.options import Json, NoTouch, Quiet, Verbose, command_app, complete_source
 from memoria.cli.session import Session, decorated
+from memoria.cli.wording import labels_in_words
 from memoria.model import ShownAtom, ShownNote
 
 app = command_app()
@@ -27,6 +28,7 @@ def show(
     context: Annotated[
         int, typer.Option("--context", "-C", min=0, metavar="N", help="Atoms to show before and after.")
     ] = 1,
+    no_touch: NoTouch = False,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -39,7 +41,10 @@ def show(
     memoria show projects/harbor.md
     """
     session: Session = ctx.obj.hear(quiet=quiet, verbose=verbose)
-    for note in session.brain.show(name, context):
+    notes = session.brain.show(name, context)
+    if not no_touch:
+        session.brain.used([atom.key for note in notes for atom in note.atoms if atom.asked], opened=True)
+    for note in notes:
         if as_json:
             for atom in note.atoms:
                 if atom.asked:
@@ -64,6 +69,7 @@ def _record(note: ShownNote, atom: ShownAtom) -> dict[str, object]:
         "heading": list(atom.heading),
         "buckets": list(note.buckets),
         "tags": sorted({*note.tags, *atom.tags}),
+        "dream_tags": list(note.dream_tags),
         "date": note.source.date,
         "kind": atom.kind,
         "links": [{"kind": link.kind, "target": link.target, "path": path} for link, path in atom.links],
@@ -72,7 +78,7 @@ def _record(note: ShownNote, atom: ShownAtom) -> dict[str, object]:
 
 
 def _plain(note: ShownNote) -> str:
-    labels = " ".join([*(f"@{name}" for name in note.buckets), *(f"#{name}" for name in note.tags)])
+    labels = labels_in_words(note.buckets, note.tags, note.dream_tags)
     parts = [f"{note.source.title}\n{note.source.path}  {labels}\n"]
     for atom in note.atoms:
         mark = ">" if atom.asked and not note.whole else " "

@@ -39,6 +39,11 @@ def status(ctx: typer.Context, as_json: Json = False, quiet: Quiet = False, verb
         ("tags", f"{found['tags']:,}"),
         ("buckets", f"{found['buckets']:,}"),
         ("links", f"{found['links']:,}"),
+        ("graph", f"{found['edges']:,} edges between {found['connected']:,} nodes; {found['entities']:,} entities"),
+        (
+            "dreamed",
+            f"{found['dream_tags']:,} tags, {found['storylines']:,} storylines, {found['macros']:,} macros",
+        ),
         ("terms", f"{found['terms']:,} in {found['segments']} segments"),
         ("last ingest", when),
         *(("folder", root) for root in found["roots"]),

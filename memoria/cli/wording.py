@@ -12,13 +12,20 @@ _SHOWN_BRIDGES = 3
 
 def plain(hit: Hit) -> str:
     """Return a hit as plain text: what the terminal shows, without decoration."""
-    labels = " ".join([*(f"@{name}" for name in hit.buckets), *(f"#{name}" for name in hit.tags)])
+    labels = labels_in_words(hit.buckets, hit.tags, hit.dream_tags)
     notes = "".join([" (cut)" if hit.cut else "", " (changed since ingest)" if hit.stale else ""])
     via = f"   {via_sentence(hit)}\n" if hit.role == "neighbor" else ""
     return (
         f"{hit.rank}. {' > '.join([hit.title, *hit.heading])}\n"
         f"   {hit.path}:{hit.line}  {labels}  {hit.score:.2f}  {hit.key}{notes}\n{via}"
         + "".join(f"   {line}\n" if line.strip() else "\n" for line in hit.content.split("\n"))
+    )
+
+
+def labels_in_words(buckets: Sequence[str], tags: Sequence[str], dream_tags: Sequence[str]) -> str:
+    """Return labels as people write them; the tags of dreams have a mark of their own."""
+    return " ".join(
+        [*(f"@{name}" for name in buckets), *(f"#{name}" for name in tags), *(f"~#{name}" for name in dream_tags)]
     )
 
 

@@ -78,7 +78,8 @@ def put_note(
     if len(note.atoms) + (known.source.next if known else 1) > MAX_ATOMS:
         raise NoteError(f"it has {len(note.atoms):,} passages, more than memoria can keep for one note")
     around = Surroundings(note.title, note.date, note.aliases, labels, note.fields)
-    reindex = known is None or not _same_surroundings(known, note, labels)
+    same = known is not None and _same_surroundings(known, note, labels)
+    reindex = not same
     kept, keys = _match(note.atoms, known, source.relpath, batch)
     node = source_node(source.id)
     ordinal = known.source.next if known else 1
@@ -116,8 +117,10 @@ def put_note(
     )
     batch.put_source(source)
     batch.put_names(source, known.source if known else None)
+    moved = known is None or (known.source.root, known.source.relpath) != (source.root, source.relpath)
+    batch.unsettle(source, *((source, *([known.source] if known else [])) if moved or not same else ()))
     batch.put_outline(source.id, places)
-    batch.put_labels(node, labels)
+    batch.put_labels(node, [*labels, *_accepted(known, node, labels)])
     batch.put_fields(node, note.fields)
 
 
@@ -127,6 +130,18 @@ def drop_note(batch: Batch, known: Known) -> None:
         _drop(batch, old, known, keep_key=False)
     batch.drop_labels(source_node(known.source.id), known.labels.get(source_node(known.source.id), ()))
     batch.drop_source(known.source)
+
+
+def _accepted(known: Known | None, node: int, labels: Iterable[Label]) -> list[Label]:
+    """Return the tags that a person took over from a dream: they stay, whatever the note says."""
+    had = {(label.kind, label.name) for label in labels}
+    found = known.labels.get(node, ()) if known else ()
+    return [label for label in found if label.origin == "accepted" and (label.kind, label.name) not in had]
+
+
+def indexed(labels: Iterable[Label]) -> list[Label]:
+    """Return the labels whose words a note is found by: those that came with the note."""
+    return [label for label in labels if label.origin in ("note", "ingest")]
 
 
 def note_labels(note: Note, relpath: str, bucket: str, tags: tuple[str, ...]) -> list[Label]:
@@ -165,7 +180,7 @@ def _same_surroundings(known: Known, note: Note, labels: list[Label]) -> bool:
     """Tell whether what every atom of the note is found by (title, date, labels, aliases) is as it was."""
     old = known.source
     return (old.title, old.date, old.aliases) == (note.title, note.date, note.aliases) and set(labels) == set(
-        known.labels.get(source_node(old.id), ())
+        indexed(known.labels.get(source_node(old.id), ()))
     )
 
 

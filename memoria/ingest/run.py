@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from memoria.config import Config
 from memoria.errors import NoteError, StoreError
-from memoria.ingest.note import Known, drop_note, note_labels, put_note
+from memoria.graph.explicit import settle
+from memoria.ingest.note import Known, drop_note, indexed, note_labels, put_note
 from memoria.ingest.plan import Given, Plan, Task, make_plan, recalled, remembered
 from memoria.ingest.prepare import Job, Prepared, file_source, prepared, work_all
 from memoria.ingest.read import decode, hash_of
@@ -144,8 +145,10 @@ def ingest_files(
         run.batch.drop_root(gone)
     interrupted = _ingest_tasks(run, plan, progress, stopped)
     run.flush()
-    if not dry_run and not interrupted:
-        store.merge_segments()
+    if not dry_run:
+        settle(store)
+        if not interrupted:
+            store.merge_segments()
     return run.report(started, interrupted=interrupted)
 
 
@@ -268,8 +271,10 @@ def ingest_texts(
             run.failed.append((note.name or f"line {number}", str(error)))
         run.flush_if_full()
     run.flush()
-    if not dry_run and not interrupted:
-        store.merge_segments()
+    if not dry_run:
+        settle(store)
+        if not interrupted:
+            store.merge_segments()
     return run.report(started, interrupted=interrupted)
 
 
@@ -302,7 +307,7 @@ def _ingest_text(run: _Run, given: TextNote, *, append: bool) -> None:
     if known and append:
         note = _appended(known, note)
         digest = hash_of((known.source.hash + text.hash).encode())
-        had = known.labels.get(source_node(known.source.id), [])
+        had = indexed(known.labels.get(source_node(known.source.id), []))
         labels = list(dict.fromkeys([*had, *(label for label in labels if label.kind == "tag" or given.bucket)]))
     source = Source(
         id=known.source.id if known else run.batch.new_source_id(),
@@ -354,5 +359,6 @@ def forget(store: StoreWriter, sources: Iterable[Source], *, now: float, roots: 
         batch.drop_root(root)
     if not batch.empty:
         store.write(batch, now=int(now))
+        settle(store)
         store.merge_segments()
     return count

@@ -28,6 +28,7 @@ class Filters(NamedTuple):
     sources: tuple[str, ...] = ()  # names or paths, any of them
     since: date | None = None
     until: date | None = None
+    no_dream_tags: bool = False  # only the tags of people count
 
     @property
     def on_sources(self) -> bool:
@@ -45,6 +46,7 @@ class Filters(NamedTuple):
             sources=(*self.sources, *other.sources),
             since=max(filter(None, (self.since, other.since)), default=None),
             until=min(filter(None, (self.until, other.until)), default=None),
+            no_dream_tags=self.no_dream_tags or other.no_dream_tags,
         )
 
 
@@ -80,11 +82,12 @@ def allowed(store: Store, filters: Filters) -> Callable[[int], bool] | None:
     tests: list[Callable[[int], bool]] = []
     if filters.buckets:
         tests.append(_carrying(_nodes(store, "bucket", filters.buckets)))
-    tests += (_carrying(_nodes(store, "tag", [tag])) for tag in filters.tags)
+    dreamed = not filters.no_dream_tags
+    tests += (_carrying(_nodes(store, "tag", [tag], dreamed=dreamed)) for tag in filters.tags)
     if filters.any_tags:
-        tests.append(_carrying(_nodes(store, "tag", filters.any_tags)))
+        tests.append(_carrying(_nodes(store, "tag", filters.any_tags, dreamed=dreamed)))
     if filters.not_tags:
-        tests.append(_not(_carrying(_nodes(store, "tag", filters.not_tags))))
+        tests.append(_not(_carrying(_nodes(store, "tag", filters.not_tags, dreamed=dreamed))))
     if filters.on_sources:
         wanted = {source.id for source in store.sources() if source_passes(source, filters)}
         tests.append(lambda node: source_of(node) in wanted)
@@ -117,8 +120,8 @@ def _named(source: Source, name: str) -> bool:
     return name in (source.path, source.relpath, os.path.basename(source.path)) or os.path.abspath(name) == source.path
 
 
-def _nodes(store: Store, kind: str, names: Iterable[str]) -> set[int]:
-    return set().union(*(store.nodes_with(kind, label_name(name)) for name in names))
+def _nodes(store: Store, kind: str, names: Iterable[str], *, dreamed: bool = True) -> set[int]:
+    return set().union(*(store.nodes_with(kind, label_name(name), dreamed=dreamed) for name in names))
 
 
 def _carrying(nodes: set[int]) -> Callable[[int], bool]:

@@ -37,6 +37,7 @@ class Walk(NamedTuple):
     shares: Shares = Shares()
     walking: bool = True
     strict: bool = False
+    dreamed: bool = False  # whether tags of dreams are bridges
 
 
 class Reach:
@@ -188,7 +189,7 @@ class Harvest:
                 lenders.setdefault(node, (rank, strength, atom))
         notes = self._anchors.sources
         bridges: dict[tuple[str, str], list[Bridge]] = {}
-        for kind, name, holding, nodes in self._store.harvest(lenders):
+        for kind, name, holding, nodes in self._store.harvest(lenders, dreamed=self._walk.dreamed):
             if name in self._walk.ignore or not 1 < holding <= most:
                 continue
             meant = TAG if kind == "tag" else 1.0
@@ -196,7 +197,8 @@ class Harvest:
                 Bridge(kind, name, meant * shared_bridge(strength, notes, holding), anchor)
                 for _, strength, anchor in sorted(lenders[node] for node in nodes)
             ]
-        reached = self._store.walk((kind, name, found[0].weight) for (kind, name), found in bridges.items())
+        weighed = ((kind, name, found[0].weight) for (kind, name), found in bridges.items())
+        reached = self._store.walk(weighed, dreamed=self._walk.dreamed)
         self._read_outlines(source_of(node) for node, _, _, _ in reached)
         for node, _, kind, name in reached:
             home = source_of(node)

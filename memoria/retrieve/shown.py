@@ -1,7 +1,8 @@
 """What `show` shows: an atom among its neighbours, or whole notes."""
 
+from memoria.graph.resolver import Resolver
 from memoria.model import Label, Link, ShownAtom, ShownNote, source_node, source_of
-from memoria.retrieve.resolve import Resolver, find
+from memoria.retrieve.resolve import find
 from memoria.store import Store
 
 
@@ -28,7 +29,8 @@ def _note(store: Store, number: int, asked: int | None, context: int) -> ShownNo
     return ShownNote(
         source=source,
         buckets=_names(labels, "bucket"),
-        tags=_names(labels, "tag"),
+        tags=_names([label for label in labels if label.origin != "dream"], "tag"),
+        dream_tags=_names([label for label in labels if label.origin == "dream"], "tag"),
         atoms=tuple(
             ShownAtom(
                 key=atom.key,

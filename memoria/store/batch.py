@@ -7,7 +7,7 @@ from typing import Any
 from memoria.model import Atom, Field, Label, Outline, Root, Source, StoredAtom, source_node
 from memoria.store.packing import pack_outline
 from memoria.store.segment import Entry, SegmentWriter, lexicon
-from memoria.text import link_key, name_key, terms
+from memoria.text import link_key, name_key, plain_words, terms
 
 
 def another_key(key: str, *taken: Container[str]) -> str:
@@ -35,7 +35,8 @@ class Batch:
             name: []
             for name in (
                 "gone_nodes gone_atoms gone_keys gone_sources gone_paths gone_roots gone_names gone_called "
-                "gone_labels roots sources paths outlines labels names label_names called links fields"
+                "gone_labels cut_nodes undreamt gone_ids unsettled roots sources paths outlines labels names "
+                "label_names called links fields"
             ).split()
         }
 
@@ -83,11 +84,17 @@ class Batch:
             if old.path != source.path:
                 self.rows["gone_paths"].append([old.path])
             self._drop_names(old)
+            self.rows["undreamt"].append([source_node(source.id)])
         self.sources += old is None
         self.rows["paths"].append([source.path, source.id])
         self.rows["names"] += ([kind, name, source.id, " ".join(terms(name))] for kind, name in _names(source))
 
         self.rows["called"] += _called(source)
+
+    def unsettle(self, source: Source, *others: Source) -> None:
+        """Have a source's links resolved, and with `others` (as it was, as it is) the links that name it, too."""
+        names = dict.fromkeys(name for other in others for name in _link_names(other))
+        self.rows["unsettled"].append([source.id, list(names)])
 
     def _drop_names(self, source: Source) -> None:
         self.rows["gone_names"] += ([kind, name, source.id] for kind, name in _names(source))
@@ -132,6 +139,7 @@ class Batch:
         """Remove an atom; its key stays where another atom takes it over."""
         self.rows["gone_atoms"].append([atom.id])
         self.rows["gone_nodes"].append([atom.id])
+        self.rows["cut_nodes"].append([atom.id])
         if not keep_key:
             self.rows["gone_keys"].append([atom.key])
         self.dead.append(atom.id)
@@ -151,7 +159,10 @@ class Batch:
         self.rows["gone_sources"].append([source.id])
         self.rows["gone_paths"].append([source.path])
         self._drop_names(source)
-        self.rows["gone_nodes"].append([source_node(source.id)])
+        self.rows["gone_ids"].append([source.id])
+        for what in ("gone_nodes", "cut_nodes", "undreamt"):
+            self.rows[what].append([source_node(source.id)])
+        self.unsettle(source, source)
 
     def rename_key(self, old: str, new: str) -> None:
         """Give a new atom another key: the one it had is taken."""
@@ -176,6 +187,12 @@ class Batch:
 
 def _names(source: Source) -> list[tuple[str, str]]:
     return [("title", source.title), *(("alias", alias) for alias in source.aliases)]
+
+
+def _link_names(source: Source) -> list[str]:
+    """Return the names of links that may mean a source, as the store keeps them."""
+    names = (source.relpath, source.title, *source.aliases)
+    return [key for name in names for key in (link_key(name), " ".join(plain_words(name)))]
 
 
 def _called(source: Source) -> list[list[Any]]:

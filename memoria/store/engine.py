@@ -15,6 +15,8 @@ _TABLE = b"CREATE TABLE cozo"  # on the first page; the engine would add it to t
 _BUSY_TRIES = 40
 _BUSY_SECONDS = 0.025
 
+_open_paths: dict[str, int] = {}  # path -> how many engines of this process have it open
+
 Row = Any  # a list with one value a column: what they are, the script says
 
 
@@ -33,8 +35,12 @@ class Engine:
         if in_memory:
             self._db = _cozo("mem", "")
             return
-        _check_header(path)
+        # Closing any descriptor of a file drops all locks that this process has on it, those of an engine that is
+        # open already among them: another process would take its log away.
+        if path not in _open_paths:
+            _check_header(path)
         self._db = _opened(path)
+        _open_paths[path] = _open_paths.get(path, 0) + 1
 
     def read(self, name: str, /, **params: Any) -> list[Row]:
         """Run a script that only reads, and return its rows."""
@@ -68,6 +74,9 @@ class Engine:
     def close(self) -> None:
         """Close the store."""
         self._db.close()
+        left = _open_paths.pop(self.path, 1) - 1
+        if left > 0:
+            _open_paths[self.path] = left
 
     def _run(self, text: str, params: dict[str, Any], *, read_only: bool) -> list[Row]:
         with _translated(self.path), _quiet_panics():

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from memoria.errors import StoreBusyError
-from memoria.model import Field, Label, Link, Outline, Root, Source, StoredAtom, source_node, source_of
+from memoria.model import Edge, Entity, Field, Label, Link, Outline, Root, Source, StoredAtom, source_node, source_of
 from memoria.store.engine import Engine
 from memoria.store.packing import unpack_ids, unpack_mentions, unpack_outline, unpack_postings
 from memoria.store.phrases import MENTION_BUCKETS, phrase_hash
@@ -34,6 +34,17 @@ class Shown(NamedTuple):
     sources: dict[int, Source]
     outlines: dict[int, list[Outline]]
     labels: dict[int, list[Label]]  # node -> its labels
+
+
+class Place(NamedTuple):
+    """Where a source is, and what it is called."""
+
+    id: int
+    path: str
+    root: str
+    relpath: str
+    title: str
+    aliases: tuple[str, ...]
 
 
 class SourceState(NamedTuple):
@@ -111,6 +122,13 @@ class Store:
     def sizes(self) -> dict[str, int]:
         """Return how much is in the store."""
         return dict(self._engine.read("query/sizes"))
+
+    def graph_sizes(self) -> dict[str, int]:
+        """Return how large the graph is, and how much dreams made."""
+        found = {what: int(count) for what, count in self._engine.read("query/graph_sizes")}
+        counts = {what: found.get(what, 0) for what in ("connected", "entities", "dream_tags", "storylines", "macros")}
+        halves = {what: found.get(f"{what[:-1]} ends", 0) // 2 for what in ("edges", "duplicates")}
+        return {**halves, **counts}
 
     def disagreements(self) -> list[tuple[str, int]]:
         """Return what is kept twice and does not agree, with counts."""
@@ -192,10 +210,10 @@ class Store:
         """Return (name, node, origin) of all labels of a kind."""
         return [(name, node, origin) for name, node, origin in self._engine.read("query/labels", kind=kind)]
 
-    def nodes_with(self, kind: str, name: str) -> set[int]:
+    def nodes_with(self, kind: str, name: str, *, dreamed: bool = True) -> set[int]:
         """Return the nodes that carry a label; a tag also stands for the tags below it."""
         rows = self._engine.read("query/labeled", kind=kind, name=name, below=name + "/", after=name + "0")
-        return {row[0] for row in rows}
+        return {node for node, origin in rows if dreamed or origin != "dream"}
 
     def find_labels(self, words: Iterable[str], *, most: int) -> list[tuple[str, str]]:
         """Return (kind, name) of the tags and buckets that hold one of these terms."""
@@ -212,14 +230,17 @@ class Store:
         """Return the nodes to which people gave one of these labels."""
         return {row[0] for row in self._engine.read("query/human_nodes", labels=[list(label) for label in labels])}
 
-    def harvest(self, anchors: Iterable[int]) -> list[tuple[str, str, int, list[int]]]:
+    def harvest(self, anchors: Iterable[int], *, dreamed: bool = False) -> list[tuple[str, str, int, list[int]]]:
         """Return (kind, name, how many notes have it, the anchors that have it) of these nodes' labels."""
-        rows = self._engine.read("query/harvest", anchors=[[node] for node in anchors])
+        name = "query/harvest_all" if dreamed else "query/harvest"
+        rows = self._engine.read(name, anchors=[[node] for node in anchors])
         return [(kind, name, notes, nodes) for kind, name, notes, nodes in rows]
 
-    def walk(self, bridges: Iterable[tuple[str, str, float]]) -> list[tuple[int, float, str, str]]:
+    def walk(
+        self, bridges: Iterable[tuple[str, str, float]], *, dreamed: bool = False
+    ) -> list[tuple[int, float, str, str]]:
         """Return (node, weight, kind, name) of what these bridges lead to."""
-        rows = self._engine.read("query/walk", bridges=[list(bridge) for bridge in bridges])
+        rows = self._engine.read("query/walk", bridges=[list(bridge) for bridge in bridges], dreamed=dreamed)
         return [(node, weight, kind, name) for node, weight, kind, name in rows]
 
     def source_sizes(self) -> dict[int, int]:
@@ -255,6 +276,45 @@ class Store:
         """Return (name, atom) of the atoms with a link to one of these names, given as `text.name_key`."""
         rows = self._engine.read("query/linked", names=list(names))
         return [(row[0], row[1]) for row in rows]
+
+    # The graph
+
+    def edges(self, nodes: Iterable[int]) -> list[Edge]:
+        """Return the edges of these nodes, the strongest of each first."""
+        return [edge_of(row) for row in self._engine.read("query/edges", nodes=list(nodes))]
+
+    def meant_edges(self) -> list[Edge]:
+        """Return all edges that people wrote, from where they wrote them."""
+        return [edge_of(row) for row in self._engine.read("query/meant_edges")]
+
+    def places(self) -> list[Place]:
+        """Return where all sources are, and their names."""
+        rows = self._engine.read("query/places")
+        return [Place(*row)._replace(aliases=tuple(row[-1])) for row in rows]
+
+    def node_tags(self, nodes: Iterable[int]) -> dict[int, list[str]]:
+        """Return the tags that came with the notes."""
+        found: dict[int, list[str]] = {}
+        for node, name in self._engine.read("query/node_tags", nodes=list(nodes)):
+            found.setdefault(node, []).append(name)
+        return found
+
+    def degrees(self, nodes: Iterable[int]) -> dict[int, int]:
+        """Return how many edges these nodes have, if any; what places in a note imply is not counted."""
+        return dict(self._engine.read("query/degrees", nodes=list(nodes)))
+
+    def linked_sources(self) -> set[int]:
+        """Return the sources that links lead from or to."""
+        return {row[0] for row in self._engine.read("query/linked_sources")}
+
+    def entities(self, nodes: Iterable[int]) -> dict[int, Entity]:
+        """Return the entities that these nodes stand for."""
+        rows = self._engine.read("query/entities", nodes=list(nodes))
+        return {row[0]: Entity(row[0], row[1], row[2], tuple(row[3]), row[4], row[5]) for row in rows}
+
+    def unsettled(self) -> dict[int, list[str]]:
+        """Return the sources whose links are to be resolved, with names that may mean another note now."""
+        return dict(self._engine.read("query/unsettled"))
 
     def fields(self, nodes: Iterable[int]) -> list[tuple[int, Field]]:
         """Return the named values of these nodes."""
@@ -327,6 +387,12 @@ def _source(number: int, row: list[Any]) -> Source:
 def _atom(number: int, row: list[Any]) -> StoredAtom:
     key, heading, text, kind, speaker, phrases = row
     return StoredAtom(number, key, _lines(heading), text, kind, speaker, _lines(phrases))
+
+
+def edge_of(row: list[Any]) -> Edge:
+    """Return an edge from a row of the store."""
+    start, _, end, kind, weight, way, tags, *rest = row
+    return Edge(start, end, kind, weight, way, tuple(tags), *rest)
 
 
 def _lines(text: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from memoria.errors import StoreError, StoreMissingError
+from memoria.model import Edge
 from memoria.store.batch import Batch
 from memoria.store.engine import Engine
 from memoria.store.migrate import build, create, migrate
@@ -14,6 +15,7 @@ from memoria.store.segment import MentionRow, PostingRow, SegmentWriter, lexicon
 from memoria.store.store import Store
 from memoria.store.version import VERSION, version_of
 
+_EDGE_ROWS = 4_000  # in one transaction, an even number: both ends of an edge are written together
 _MERGE_TERMS = 1_000  # whose postings a merge holds in memory at a time
 
 
@@ -32,6 +34,11 @@ class StoreWriter(Store):
         if version < VERSION:
             migrate(engine, version)
         return cls(engine)
+
+    @classmethod
+    def of(cls, store: Store) -> "StoreWriter":
+        """Return a store that is open to be read, to write to it. It is closed by whoever opened it."""
+        return cls(store._engine)  # noqa: SLF001 - a store itself
 
     @classmethod
     def in_memory(cls) -> "StoreWriter":
@@ -60,6 +67,17 @@ class StoreWriter(Store):
         }
         params = batch.params(segment)
         self._engine.write("query/write_batch", **params, meta=[[name, value] for name, value in totals.items()])
+
+    def put_edges(self, gone: Iterable[Edge], new: Iterable[Edge], settled: Iterable[int] = ()) -> None:
+        """Remove and write edges, each from both ends; at the end the `settled` sources need no look any more."""
+        old = [half for edge in gone for half in (edge, edge.turned())]
+        put = [half for edge in new for half in (edge, edge.turned())]
+        removed = [[half.start, half.rank, half.end, half.kind] for half in old]
+        rows = [[half.start, half.rank, half.end, half.kind, *half[3:]] for half in put]
+        for start in range(0, max(len(removed), len(rows)), _EDGE_ROWS):
+            part = slice(start, start + _EDGE_ROWS)
+            self._engine.write("query/put_edges", gone=removed[part], edges=rows[part], settled=[])
+        self._engine.write("query/put_edges", gone=[], edges=[], settled=[[source] for source in settled])
 
     def merge_segments(self, *, everything: bool = False) -> int:
         """Merge small segments, or all of them, and return how many went into the last merge.
@@ -138,7 +156,7 @@ class StoreWriter(Store):
             self._put_postings([], [["merging", []]])
 
     def mend_copies(self) -> None:
-        """Derive what is kept twice from its first copy again."""
+        """Derive what is kept twice from its first copy again, and have all links resolved anew."""
         self._engine.write("query/mend_copies")
 
     def replace_index(self, segments: Iterable[SegmentWriter], atoms: Callable[[], int]) -> None:

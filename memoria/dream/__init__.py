@@ -1,0 +1,1 @@
+"""What is thought about notes while nobody asks: tags, mentions, edges, storylines."""
