@@ -175,13 +175,11 @@ def part_weight(position: int) -> float:
 
 
 def combined_weight(weights: Sequence[float]) -> float:
-    """Return the weight of an edge of several kinds; 0 for none."""
-    if not weights:
-        return 0.0
-    if len(weights) == 1:
-        return weights[0]
+    """Return the weight of an edge of several kinds, never less than that of its strongest; 0 for none."""
+    if len(weights) < 2:  # noqa: PLR2004
+        return weights[0] if weights else 0.0
     doubt = math.prod(1 - (weight - NO_DOUBT) for weight in weights)
-    return min(1.0, LEAST_WEIGHT + 0.75 * (1 - doubt))
+    return min(1.0, max(*weights, LEAST_WEIGHT + 0.75 * (1 - doubt)))
 
 
 # Use: what is listed or opened stays in mind, and fades.

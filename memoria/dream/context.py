@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from memoria.model import Edge, Label, source_node, source_of
+from memoria.model import Edge, Entity, source_node, source_of
 from memoria.store.dreams import DreamSource, DreamStore, Found, Passage
 from memoria.store.writer import StoreWriter
 
@@ -273,6 +273,12 @@ def freeze(value: Any) -> bytes:
     return zlib.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"), 6)
 
 
-def human(labels: Iterable[Label]) -> list[Label]:
-    """Return the labels that people gave."""
-    return [label for label in labels if label.origin != "dream"]
+def edge_line(dream: Dream, edge: Edge, entities: Mapping[int, Entity]) -> str:
+    """Return an edge as those read it who want to see all that changed."""
+
+    def called(node: int) -> str:
+        if node < 0:
+            return f"{entities[node].name} ({entities[node].kind})" if node in entities else str(node)
+        return dream.sources[source_of(node)].relpath
+
+    return f"+ {called(edge.start)} - {called(edge.end)}  ({edge.kind} {edge.weight:.2f}, {edge.why})"
