@@ -45,6 +45,7 @@ wheel: $(READY) ## Build the wheel and the source distribution into dist/
 
 bench: $(READY) ## Measure speed beside SQLite FTS5 and ripgrep: make bench [CORPUS=folder]
 	$(BIN)/python -m benchmarks $(CORPUS)
+	$(BIN)/python -m benchmarks.dreaming
 
 eval: $(READY) ## Measure quality: search on question sets, auto-tags, mentions: make eval [SETS=folder]
 	$(BIN)/python -m benchmarks.quality $(SETS)

@@ -87,7 +87,7 @@ def dream_duplicates(dream: Dream) -> StepReport:
 
 
 def dream_index(dream: Dream) -> StepReport:
-    """Merge the segments of the text index."""
+    """Merge the segments of the text index where there are many, or many dead atoms in them."""
     with dream.writing() as writer:
-        merged = writer.merge_segments(everything=dream.ran_full)
+        merged = writer.merge_segments()
     return StepReport("index", 0.0, 0, text=f"{merged:,} segments merged" if merged else "", added=merged)
