@@ -8,8 +8,8 @@ from typing import NamedTuple
 from memoria.errors import StoreDamagedError, StoreError
 from memoria.ingest.note import Surroundings
 from memoria.ingest.prepare import words_of
+from memoria.links import Resolver
 from memoria.model import Field, Source, source_node, source_of
-from memoria.retrieve.resolve import Resolver
 from memoria.store import Store
 from memoria.store.packing import unpack_ids
 from memoria.store.segment import Entry, SegmentWriter

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from memoria.links import Resolver
 from memoria.model import Source
-from memoria.retrieve.resolve import Resolver
 from tests.conftest import Shell
 
 

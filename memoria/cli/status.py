@@ -41,6 +41,7 @@ def status(ctx: typer.Context, as_json: Json = False, quiet: Quiet = False, verb
         ("links", f"{found['links']:,}"),
         ("terms", f"{found['terms']:,} in {found['segments']} segments"),
         ("last ingest", when),
+        ("mirror", found["mirror"]),
         *(("folder", root) for root in found["roots"]),
     ]
     if found["writer"]:

@@ -1,7 +1,8 @@
 """What `show` shows: an atom among its neighbours, or whole notes."""
 
+from memoria.links import Resolver
 from memoria.model import Label, Link, ShownAtom, ShownNote, source_node, source_of
-from memoria.retrieve.resolve import Resolver, find
+from memoria.retrieve.resolve import find
 from memoria.store import Store
 
 
