@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo format lint types layers test check wheel bench eval clean
+.PHONY: help setup demo format lint types layers test check example wheel bench eval clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,13 @@ test: $(READY) ## Run all tests
 	$(BIN)/python -m pytest
 
 check: lint types layers test ## Everything that CI runs
+
+example: $(READY) ## Rewrite mirrored_brain.example from the sample notes
+	rm -rf mirrored_brain.example .example
+	MEMORIA_BRAIN=.example $(BIN)/memoria ingest --quiet fixtures/notes
+	mv .example/mirrored_brain mirrored_brain.example
+	rm -rf .example mirrored_brain.example/.memoria-mirror.lock
+	: > mirrored_brain.example/.memoria-mirror
 
 wheel: $(READY) ## Build the wheel and the source distribution into dist/
 	$(BIN)/python -m build --outdir dist

@@ -20,6 +20,7 @@ from benchmarks.contest import (
     ripgrep,
 )
 from benchmarks.measure import Failed, median, run
+from benchmarks.mirror import mirror_rows, mirror_table
 from benchmarks.queries import own_queries, queries_in
 from benchmarks.report import growth, table
 from benchmarks.vault import write_vault
@@ -47,12 +48,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memoria-bench-") as folder:
         if given.corpus:
             rows = _measure_corpus(folder, given.corpus, given.queries, effort)
-            print(f"\n{os.path.basename(os.path.abspath(given.corpus))}\n\n{table(rows)}")
+            print(f"\n{os.path.basename(os.path.abspath(given.corpus))}\n\n{table(rows)}", flush=True)
+            print(f"\n{mirror_table(mirror_rows(Vault.at(os.path.join(folder, 'corpus')), effort))}")
         else:
             vaults = []
             for atoms in _QUICK_SIZES if given.quick else _SIZES:
                 vaults.append(_measure_generated(os.path.join(folder, str(atoms)), atoms, effort))
                 print(f"\ngenerated, about {atoms:,} atoms\n\n{table(vaults[-1])}", flush=True)
+                _say("the mirror")
+                print(f"\n{mirror_table(mirror_rows(Vault.at(os.path.join(folder, str(atoms))), effort))}", flush=True)
             print(f"\ngrowth\n\n{growth(vaults)}")
     print()
     _print_load("after, this run included")

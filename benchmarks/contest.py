@@ -49,9 +49,14 @@ class Vault(NamedTuple):
     @classmethod
     def below(cls, folder: str) -> "Vault":
         """Return the places below a folder, the notes' one made."""
-        vault = cls(*(os.path.join(folder, name) for name in ("notes", "brain", "fts5.db")))
+        vault = cls.at(folder)
         os.makedirs(vault.notes)
         return vault
+
+    @classmethod
+    def at(cls, folder: str) -> "Vault":
+        """Return the places below a folder."""
+        return cls(*(os.path.join(folder, name) for name in ("notes", "brain", "fts5.db")))
 
 
 def memoria_command() -> list[str]:
@@ -80,22 +85,22 @@ def ingest_rows(vault: Vault, effort: Effort) -> list[Row]:
         with open(path, "rb") as file:
             file.read()
     ingests = [
-        [*memoria_command(), "--brain", vault.brain, "ingest", vault.notes, "--json"],
+        [*memoria_command(), "--brain", vault.brain, "ingest", vault.notes, "--no-mirror", "--json"],
         [sys.executable, fts5.__file__, "ingest", vault.database, vault.notes],
     ]
     # Memory in a run of its own: watching the workers slows them by some percent, and only memoria has any.
     peaks = [_fresh(command, vault, partial(run_alone, fine=_SOME_FAILED))() for command in ingests]
-    cold = _in_turn([_fresh(command, vault, partial(run, fine=_SOME_FAILED)) for command in ingests], effort.cold)
+    cold = in_turn([_fresh(command, vault, partial(run, fine=_SOME_FAILED)) for command in ingests], effort.cold)
     size = [_bytes_of(vault.brain), _bytes_of(vault.database)]
     told = json.loads(cold[0][-1].output)
     rows = _rows_in(vault.database)
     plain = [partial(run, command, fine=_SOME_FAILED) for command in ingests]
-    noop = _in_turn(plain, effort.again)
+    noop = in_turn(plain, effort.again)
     changed: list[list[Run]] = [[], []]
     for path, _, _ in Random(1).sample(files, min(effort.again, len(files))):
         with open(path, "a", encoding="utf-8") as file:
             file.write("\nOne more sentence that was not here before.\n")
-        for runs, done in zip(changed, _in_turn(plain, 1, first=len(changed[0])), strict=True):
+        for runs, done in zip(changed, in_turn(plain, 1, first=len(changed[0])), strict=True):
             runs.extend(done)
     return [
         Row("notes", "notes", "count", told["new"], len(files)),
@@ -125,7 +130,7 @@ def command_rows(vault: Vault, queries: list[list[str]], effort: Effort) -> list
     runs: list[list[Run]] = [[] for _ in ways]
     for words in asked:
         now = [partial(run, way(words), fine=_NONE_FOUND) for way in ways]
-        for found, done in zip(runs, _in_turn(now, 1, first=len(runs[0])), strict=True):
+        for found, done in zip(runs, in_turn(now, 1, first=len(runs[0])), strict=True):
             found.extend(done)
     # Not of ripgrep, which is smaller than the launcher.
     peaks = [[run_alone(way(words), fine=_NONE_FOUND).peak for words in asked[:5]] for way in ways[:2]]
@@ -160,7 +165,7 @@ def inprocess_rows(vault: Vault, queries: list[list[str]], effort: Effort) -> li
     ]
 
 
-def _in_turn(ways: Sequence[Callable[[], Run]], times: int, first: int = 0) -> list[list[Run]]:
+def in_turn(ways: Sequence[Callable[[], Run]], times: int, first: int = 0) -> list[list[Run]]:
     """Run each way so many times, each time begun by another one, so that noise hits all alike."""
     runs: list[list[Run]] = [[] for _ in ways]
     for turn in range(first, first + times):

@@ -56,7 +56,7 @@ def table(rows: list[Row]) -> str:
         said = [target.verdict(row) for target in targets.get(row.key, ())]
         amounts = [shown(amount, row.unit) for amount in (row.memoria, row.fts5, row.rg)]
         lines.append([row.what, *amounts, *ratios, ", ".join(filter(None, said))])
-    return _aligned(lines)
+    return aligned(lines)
 
 
 def growth(vaults: list[list[Row]]) -> str:
@@ -72,7 +72,7 @@ def growth(vaults: list[list[Row]]) -> str:
         lines.append([found[0].what, *cells, _times(found[-1].memoria, found[0].memoria)])
     atoms = [rows["atoms"].memoria for rows in by_key]
     lines.append(["atoms", *(f"{count:,.0f}" for count in atoms), _times(atoms[-1], atoms[0])])
-    return _aligned(lines)
+    return aligned(lines)
 
 
 def shown(amount: float | None, unit: str) -> str:
@@ -99,7 +99,7 @@ def _times(amount: float, other: float | None) -> str:
     return "" if ratio is None else f"{ratio:.2f}x" if ratio < 10 else f"{ratio:.0f}x"
 
 
-def _aligned(lines: list[list[str]]) -> str:
+def aligned(lines: list[list[str]]) -> str:
     """Return lines of cells as columns: numbers to the right, the first and the last column to the left."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     last = len(widths) - 1

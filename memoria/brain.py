@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memoria import config
-from memoria.errors import NoteError, NotFoundError, StoreMissingError, UsageError
+from memoria.errors import MemoriaError, NoteError, NotFoundError, StoreMissingError, UsageError
 from memoria.model import (
     Answer,
     DreamReport,
     IngestReport,
     Macro,
+    MirrorReport,
     Root,
     ShownNote,
     Source,
@@ -32,6 +33,7 @@ from memoria.text import label_name
 
 if TYPE_CHECKING:
     from memoria.ingest import Given, TextNote
+    from memoria.mirror import Difference, ExtraPage, Mirror
     from memoria.store.writer import StoreWriter
     from memoria.upkeep import Finding
     from memoria.watch import Happened, Watch
@@ -47,6 +49,7 @@ class Brain:
         self.folder = folder
         self.config = settings
         self.store_path = os.path.join(folder, config.STORE_NAME)
+        self.mirror_path = os.path.join(folder, config.MIRROR_NAME)
 
     @classmethod
     def find(cls, flag: str | None) -> "Brain":
@@ -181,6 +184,7 @@ class Brain:
                 "last_ingest": meta["ingested"] or None,
                 "roots": [root.path for root in store.roots()],
                 "writer": holder_of(self.store_path),
+                "mirror": self._mirror_state(store),
             }
 
         return self._seen(look)
@@ -339,6 +343,9 @@ class Brain:
             raise UsageError(
                 f"{self.folder} can't be made ({error.strerror})", hint="name another place with --brain"
             ) from error
+        ignored = os.path.join(self.folder, ".gitignore")
+        if not self.exists and not os.path.lexists(ignored):
+            config.write_whole(ignored, f"/{config.STORE_NAME}*\n/{config.MIRROR_NAME}/\n")
 
     @property
     def exists(self) -> bool:
@@ -346,14 +353,22 @@ class Brain:
         return os.path.exists(self.store_path)
 
     def ingest(
-        self, paths: Iterable[str], given: "Given", *, wait: float | None = None, **options: Any
+        self,
+        paths: Iterable[str],
+        given: "Given",
+        *,
+        wait: float | None = None,
+        mirror: bool = True,
+        mirror_progress: "Callable[[int, int, str], None] | None" = None,
+        **options: Any,
     ) -> IngestReport:
-        """Ingest files and folders, or all known ones again."""
+        """Ingest files and folders, or all known ones again; then bring the mirror in step."""
         from memoria.ingest import ingest_files
 
-        return self._ingest(
+        report = self._ingest(
             lambda store: ingest_files(store, paths, given, self.config, now=time.time(), **options), wait
         )
+        return self._mirrored(report, mirror_progress) if mirror else report
 
     def watch(self, paths: Iterable[str], tell: "Callable[[Happened], None]", **options: Any) -> "Watch":
         """Return what keeps the brain in step with files and folders, or with all known ones, once it is run.
@@ -420,18 +435,35 @@ class Brain:
         return {path: path if path in roots or os.path.isdir(path) else os.path.dirname(path) for path in paths}
 
     def ingest_texts(
-        self, notes: "Iterable[TextNote | NoteError | None]", *, wait: float | None = None, **options: Any
+        self,
+        notes: "Iterable[TextNote | NoteError | None]",
+        *,
+        wait: float | None = None,
+        mirror: bool = True,
+        **options: Any,
     ) -> IngestReport:
-        """Ingest notes that come as text."""
+        """Ingest notes that come as text; then bring the mirror in step."""
         from memoria.ingest import ingest_texts
 
-        return self._ingest(lambda store: ingest_texts(store, notes, self.config, now=time.time(), **options), wait)
+        report = self._ingest(lambda store: ingest_texts(store, notes, self.config, now=time.time(), **options), wait)
+        return self._mirrored(report) if mirror else report
 
     def _ingest(self, run: "Callable[[StoreWriter], IngestReport]", wait: float | None) -> IngestReport:
         created = not self.exists
         with self.writing(wait) as store:
             report = run(store)
         return report._replace(brain=self.folder, created=created)
+
+    def _mirrored(
+        self, report: IngestReport, progress: "Callable[[int, int, str], None] | None" = None
+    ) -> IngestReport:
+        """Bring the mirror in step with what an ingest changed. What was ingested stays so, whatever becomes of it."""
+        if report.dry_run or not (report.new or report.changed or report.moved or report.removed):
+            return report
+        try:
+            return report._replace(mirror=self.mirror_if_enabled(progress=progress))
+        except MemoriaError as error:
+            return report._replace(warnings=(*report.warnings, (self.mirror_path, _in_one_sentence(error))))
 
     def dream(
         self,
@@ -539,14 +571,55 @@ class Brain:
 
         return self._seen(look)
 
-    def forget(self, sources: Iterable[Source], names: Iterable[str], wait: float | None = None) -> int:
-        """Remove sources, and the roots among `names`; return how many sources."""
+    def forget(self, sources: Iterable[Source], names: Iterable[str], wait: float | None = None) -> tuple[int, str]:
+        """Remove sources, and the roots among `names`; return how many sources, and why the mirror is not in step."""
         from memoria.ingest import forget
 
         with self.writing(wait) as store:
             named = {os.path.abspath(name) for name in names}
             roots = [root.path for root in store.roots() if root.path in named]
-            return forget(store, sources, roots=roots, now=time.time())
+            count = forget(store, sources, roots=roots, now=time.time())
+        try:
+            self.mirror_if_enabled()
+        except MemoriaError as error:
+            return count, _in_one_sentence(error)
+        return count, ""
+
+    # The mirror
+
+    def mirror_if_enabled(self, **options: Any) -> MirrorReport | None:
+        """Bring the mirror in step, unless the settings say that there is none."""
+        return self.sync_mirror(**options) if self.config["mirror.enabled"] else None
+
+    def sync_mirror(self, to: str = "", *, wait: float | None = None, **options: Any) -> MirrorReport:
+        """Bring a mirror in step with the store: the brain's own, or one in another folder."""
+        with self.reading() as store:
+            wait = self.config["store.wait"] if wait is None else wait
+            return self._mirror(store, to).sync(store, brain=self.folder, wait=wait, **options)
+
+    def check_mirror(
+        self, to: str = "", progress: "Callable[[int, int, str], None] | None" = None
+    ) -> "list[Difference]":
+        """Return what of a mirror is not what a rebuild would make."""
+        with self.reading() as store:
+            return self._mirror(store, to).check(store, progress)
+
+    def _mirror(self, store: Store, to: str = "") -> "Mirror":
+        from memoria.mirror import Mirror, Settings
+
+        return Mirror(to or self.mirror_path, Settings(self.config["mirror.link"]), self._extra_pages(store))
+
+    def _extra_pages(self, store: Store) -> "list[ExtraPage]":  # noqa: ARG002
+        """Return pages of the mirror that no note has: what the dream writes goes here."""
+        return []
+
+    def _mirror_state(self, store: Store) -> str:
+        """Return how the mirror is, at a glance: off, none, in step or behind."""
+        if not self.config["mirror.enabled"]:
+            return "off"
+        if not os.path.exists(os.path.join(self.mirror_path, config.MIRROR_MARKER)):
+            return "none"
+        return "behind" if self._mirror(store).behind(store) else "in step"
 
     def check(
         self, *, fix: bool, wait: float | None = None, progress: "Callable[[int, int, str], None] | None" = None
@@ -560,9 +633,16 @@ class Brain:
         if fix:
             with self.writing(wait) as writer:
                 upkeep.rebuild(writer, progress)
-        return findings + self._seen(
-            lambda store: [*upkeep.check_store(store, progress), *upkeep.advise(store)],
-        )
+        findings += self._seen(lambda store: [*upkeep.check_store(store, progress), *upkeep.advise(store)])
+        if self._seen(self._mirror_state) == "behind":
+            findings.append(
+                upkeep.Finding("advice", "the mirror is behind the brain; memoria mirror brings it in step")
+            )
+        return findings
+
+
+def _in_one_sentence(error: MemoriaError) -> str:
+    return f"the mirror is not in step: {error}" + (f" ({error.hint})" if error.hint else "")
 
 
 def file_changed(source: Source) -> bool:

@@ -12,6 +12,8 @@ from memoria.errors import ConfigError, UsageError
 
 CONFIG_NAME = "memoria.toml"
 STORE_NAME = "brain.db"
+MIRROR_NAME = "mirrored_brain"
+MIRROR_MARKER = ".memoria-mirror"  # in a mirror's folder: what it holds; and nobody takes it for notes
 
 
 class Setting(NamedTuple):
@@ -21,6 +23,7 @@ class Setting(NamedTuple):
     about: str
     least: float | None = None
     most: float | None = None
+    choices: tuple[str, ...] = ()
 
 
 # Every setting stands here once: `config list` prints this table, and docs/configuration.md is checked against it.
@@ -38,6 +41,10 @@ SETTINGS: dict[str, Setting] = {
     "ingest.extensions": Setting((".md", ".markdown", ".txt"), "endings of the files that are notes"),
     "ingest.ignore": Setting((), "patterns, as in .gitignore, that are never ingested"),
     "ingest.max_megabytes": Setting(64, "a larger file is reported and left out", 1),
+    "mirror.enabled": Setting(True, "keep mirrored_brain in step with what is ingested"),  # noqa: FBT003
+    "mirror.link": Setting(
+        "none", "how bundles link to their notes: none, file or obsidian", choices=("none", "file", "obsidian")
+    ),
     "store.wait": Setting(10.0, "seconds to wait for another writer", 0),
 }
 
@@ -170,6 +177,8 @@ def check(key: str, value: Any, where: str) -> Any:
         raise ConfigError(f"{where}: {key} must be at least {setting.least:g}, not {value!r}")
     if setting.most is not None and value > setting.most:
         raise ConfigError(f"{where}: {key} must be at most {setting.most:g}, not {value!r}")
+    if setting.choices and value not in setting.choices:
+        raise ConfigError(f"{where}: {key} must be one of {', '.join(setting.choices)}, not {value!r}")
     return type(default)(value)
 
 

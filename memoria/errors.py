@@ -6,6 +6,7 @@ MemoriaError                     exit 2; one sentence, and a hint
 │   ├── NotFoundError            no such atom, source, tag ... (exit 1)
 │   ├── AmbiguousError           a name that fits several things (exit 1)
 │   └── RefusedError             would remove too much; --force says that it is meant
+├── MirrorError                  the mirror can't be written
 ├── NoteError                    one note can't be read; the others still are
 └── StoreError                   the brain's store failed
     ├── StoreBusyError           another process writes (exit 75)
@@ -53,6 +54,10 @@ class AmbiguousError(UsageError):
 
 class RefusedError(UsageError):
     """An operation that looks like an accident."""
+
+
+class MirrorError(MemoriaError):
+    """The mirror could not be written; the brain itself is well."""
 
 
 class NoteError(MemoriaError):

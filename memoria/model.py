@@ -242,6 +242,20 @@ class Answer(NamedTuple):
     budget: int | None
 
 
+class MirrorReport(NamedTuple):
+    """What a sync of the mirror did."""
+
+    folder: str
+    written: int = 0  # files
+    removed: int = 0
+    kept: int = 0  # as they were
+    notes: int = 0
+    atoms: int = 0
+    saved: tuple[str, ...] = ()  # what people had edited, set aside
+    foreign: tuple[str, ...] = ()  # files that memoria did not put there
+    seconds: float = 0.0
+
+
 class IngestReport(NamedTuple):
     """What an ingest did."""
 
@@ -258,6 +272,7 @@ class IngestReport(NamedTuple):
     interrupted: bool = False
     brain: str = ""
     created: bool = False
+    mirror: MirrorReport | None = None  # None where it was left alone, or failed
 
 
 class ShownAtom(NamedTuple):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from memoria.errors import StoreDamagedError, StoreError
 from memoria.graph.explicit import settle
-from memoria.graph.resolver import Resolver
 from memoria.ingest.note import Surroundings, indexed
 from memoria.ingest.prepare import words_of
+from memoria.links import Resolver
 from memoria.model import Field, Source, source_node, source_of
 from memoria.store import Store
 from memoria.store.packing import unpack_ids

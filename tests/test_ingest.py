@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoria import config
+from memoria.config import MIRROR_MARKER
 from memoria.errors import RefusedError
 from memoria.ingest import Given, ingest_files
-from memoria.ingest.scan import MIRROR_MARKER
 from memoria.model import IngestReport
 from memoria.store.writer import StoreWriter
 from tests.conftest import NOTES, Shell

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from memoria.graph.resolver import Resolver
+from memoria.links import Resolver
 from memoria.model import Source
 from tests.conftest import Shell
 

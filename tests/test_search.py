@@ -16,8 +16,8 @@ from memoria.retrieve.filters import parse_day
 from tests.conftest import Shell
 
 FIELDS = [
-    "type", "schema", "rank", "key", "keys", "path", "relpath", "line", "title", "heading", "buckets", "tags", "dream_tags", "date",
-    "score", "role", "why", "content", "cut", "stale",
+    "type", "schema", "rank", "key", "keys", "path", "relpath", "line", "title", "heading", "buckets", "tags",
+    "dream_tags", "date", "score", "role", "why", "content", "cut", "stale",
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "sources": "sources",
     "tags": "labels",
     "buckets": "labels",
+    "mirror": "mirror",
     "watch": "watch",
     "dream": "dream",
     "storylines": "storylines",

@@ -55,6 +55,8 @@ def forget(
             session.talk(f"  ... and {len(found) - _MOST_NAMED} more")
         if not typer.confirm(f"Forget {counted(len(found), 'note')}?", err=True):
             leave(1)
-    count = session.brain.forget(found, names or [], wait=session.wait)
+    count, trouble = session.brain.forget(found, names or [], wait=session.wait)
+    if trouble:
+        session.talk(f"warning: {trouble}")
     if not session.quiet:
         emit(f"forgot {counted(count, 'note')}")

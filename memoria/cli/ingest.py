@@ -58,7 +58,7 @@ def ingest(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Go on where most of a folder vanished.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and change nothing.")] = False,
-    mirror: Annotated[bool, typer.Option("--mirror/--no-mirror", help="Leave the mirror alone.")] = True,  # noqa: ARG001
+    mirror: Annotated[bool, typer.Option("--mirror/--no-mirror", help="Bring the mirror in step, or leave it.")] = True,
     wait: Wait = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -86,7 +86,7 @@ def ingest(
     with stoppable() as stopped, _progress(session, as_json=as_json) as progress:
         if texts is not None:
             report = session.brain.ingest_texts(
-                texts, wait=session.wait, append=append, dry_run=dry_run, stopped=stopped
+                texts, wait=session.wait, mirror=mirror, append=append, dry_run=dry_run, stopped=stopped
             )
         else:
             if source or append:
@@ -104,6 +104,8 @@ def ingest(
                 paths,
                 given,
                 wait=session.wait,
+                mirror=mirror,
+                mirror_progress=progress,
                 force=force,
                 dry_run=dry_run,
                 progress=progress,
@@ -236,7 +238,12 @@ def _tell(session: Session, report: IngestReport, *, as_json: bool) -> None:
 def tell_problems(session: Session, report: IngestReport) -> None:
     """Say what failed or is odd, and that a brain was made."""
     if report.created and not report.dry_run:
-        session.talk(f"made a brain in {report.brain}")
+        home = f"; {os.path.join(report.mirror.folder, 'Home.md')} shows what is in it" if report.mirror else ""
+        session.talk(f"made a brain in {report.brain}{home}")
+    for path in report.mirror.saved if report.mirror else ():
+        session.talk(
+            f"warning: {on_one_line(shown_path(path))}: you edited this page of the mirror; edit the note instead"
+        )
     for kind, entries in (("failed", report.failed), ("warning", report.warnings)):
         shown = entries if session.verbose or not on_terminal(sys.stderr) else entries[:MAX_SHOWN]
         for path, reason in shown:
@@ -261,6 +268,7 @@ def record(report: IngestReport) -> dict[str, object]:
         "brain": report.brain,
         "dry_run": report.dry_run,
         "interrupted": report.interrupted,
+        "mirror": report.mirror and {name: getattr(report.mirror, name) for name in ("folder", "written", "removed")},
         "failures": [{"path": path, "reason": reason} for path, reason in report.failed],
         "warnings": [{"path": path, "reason": reason} for path, reason in report.warnings],
     }

@@ -46,6 +46,7 @@ def status(ctx: typer.Context, as_json: Json = False, quiet: Quiet = False, verb
         ),
         ("terms", f"{found['terms']:,} in {found['segments']} segments"),
         ("last ingest", when),
+        ("mirror", found["mirror"]),
         *(("folder", root) for root in found["roots"]),
     ]
     if found["writer"]:

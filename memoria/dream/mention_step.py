@@ -6,7 +6,7 @@ from memoria.dream import mentions
 from memoria.dream.context import Dream, DreamNote, Due, Tags, changed_edges, edge_line, freeze
 from memoria.dream.entities import Naming, gather, name_of, namings
 from memoria.graph.explicit import edge_tags
-from memoria.graph.resolver import Resolver
+from memoria.links import Resolver
 from memoria.model import Edge, Entity, Field, Link, StepReport, source_node, source_of
 from memoria.scoring import LINK_WEIGHT, SURE_WEIGHT, mention_weight
 from memoria.store.dreams import DreamSource, Found

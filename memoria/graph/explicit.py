@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memoria.graph.resolver import Resolver
+from memoria.links import Resolver
 from memoria.model import Edge, Link, source_node, source_of
 from memoria.scoring import LINK_WEIGHT, SURE_WEIGHT
 from memoria.store.store import Place, Store

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from memoria.graph.resolver import Resolver
+from memoria.links import Resolver
 from memoria.model import Edge, Link, Outline, Source, Tie, source_node, source_of
 from memoria.scoring import NEAR_REACH, near_weight, part_weight
 from memoria.store import Store

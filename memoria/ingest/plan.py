@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memoria.errors import RefusedError
-from memoria.ingest.scan import Places, Rules, Seen, look_at, places, scan, storable
+from memoria.ingest.scan import Places, Rules, Seen, in_mirror, look_at, places, scan, storable
 from memoria.model import Root
 from memoria.store import SourceState
 
@@ -127,6 +127,8 @@ class _Planner:
     def _look(self, path: str) -> None:
         if not storable(path):
             self.plan_.failed.append((printable(path), "its name is not UTF-8; rename it, then ingest it again"))
+        elif in_mirror(path):
+            self.plan_.failed.append((path, "it is in a mirror, which memoria makes from notes: ingest the notes"))
         elif os.path.isdir(path):
             self._folder(path)
         elif not gone(path):

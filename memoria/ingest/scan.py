@@ -5,10 +5,11 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from memoria.config import MIRROR_MARKER
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-MIRROR_MARKER = ".memoria-mirror"
 IGNORE_FILES = (".gitignore", ".memoriaignore")
 
 
@@ -87,6 +88,17 @@ def storable(path: str) -> bool:
     return path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path)
 
 
+def in_mirror(path: str) -> bool:
+    """Tell whether a path is a mirror's folder, or something in one."""
+    here = os.path.realpath(path)
+    while not os.path.isfile(os.path.join(here, MIRROR_MARKER)):
+        parent = os.path.dirname(here)
+        if parent == here:
+            return False
+        here = parent
+    return True
+
+
 def _scan(
     folder: str,
     root: str,
@@ -116,8 +128,8 @@ def _scan(
         if is_folder:
             yield from _scan(entry.path, root, real_root, rules, specs, only and only[entry.name])
         elif entry.is_symlink():
-            inside = os.path.realpath(entry.path).startswith(real_root + os.sep)
-            if inside and os.path.isfile(entry.path):
+            target = os.path.realpath(entry.path)
+            if target.startswith(real_root + os.sep) and os.path.isfile(target) and not in_mirror(target):
                 yield look_at(entry.path)
         elif entry.is_file():
             yield _seen(entry)

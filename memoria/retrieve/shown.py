@@ -1,6 +1,6 @@
 """What `show` shows: an atom among its neighbours, or whole notes."""
 
-from memoria.graph.resolver import Resolver
+from memoria.links import Resolver
 from memoria.model import Label, Link, ShownAtom, ShownNote, source_node, source_of
 from memoria.retrieve.resolve import find
 from memoria.store import Store

@@ -47,6 +47,16 @@ class Place(NamedTuple):
     aliases: tuple[str, ...]
 
 
+class Content(NamedTuple):
+    """All that is mirrored of a source, of one state."""
+
+    source: Source
+    places: list[Outline]
+    labels: dict[int, list[Label]]  # node -> its labels
+    targets: list[str]  # what its links name
+    atoms: dict[int, StoredAtom]  # empty where only the rest was asked for
+
+
 class SourceState(NamedTuple):
     """What is needed to see whether a source changed."""
 
@@ -203,6 +213,47 @@ class Store:
             return list(self.taken_keys([prefix]).items())
         rows = self._engine.read("query/key_prefix", **{"from": prefix, "to": prefix + "g", "most": most})
         return [(key, atom) for key, atom in rows]
+
+    # For the mirror
+
+    def mirror_sources(self) -> list[tuple[int, str, str, str, int, int, str | None]]:
+        """Return (id, root, relpath, hash, next, ingested, date) of all sources, by id."""
+        return [tuple(row) for row in self._engine.read("query/mirror_sources")]
+
+    def later_labels(self) -> list[tuple[int, Label]]:
+        """Return (node, label) of the labels that came neither with a note nor with its ingest, by node."""
+        return [(row[0], Label(*row[1:])) for row in self._engine.read("query/later_labels")]
+
+    def contents(self, first: int, last: int, *, texts: bool) -> list[Content]:
+        """Return the sources from `first` to `last`, with the atoms if `texts`."""
+        rows = self._engine.read(
+            "query/mirror_content",
+            after=first - 1,
+            before=last + 1,
+            first=source_node(first) - 1,
+            last=source_node(last + 1),
+            texts=texts,
+        )
+        found: dict[int, Content] = {}
+        rest = []
+        for row in rows:
+            if row[0] == "source":
+                found[row[1]] = Content(_source(row[1], row[2]), [], {}, [], {})
+            else:
+                rest.append(row)
+        for what, number, row in rest:
+            content = found.get(number if what == "outline" else source_of(number))
+            if content is None:
+                continue  # of a note that is being removed
+            if what == "outline":
+                content.places.extend(unpack_outline(row[0]))
+            elif what == "label":
+                content.labels.setdefault(number, []).append(Label(*row))
+            elif what == "link":
+                content.targets.append(row[0])
+            else:
+                content.atoms[number] = _atom(number, row)
+        return list(found.values())
 
     # Labels, names, links, fields
 

@@ -2,9 +2,10 @@
 
 import posixpath
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
-from memoria.text import fold
+from memoria.text import fold, link_name
 
 
 class Placed(Protocol):
@@ -25,6 +26,17 @@ class Placed(Protocol):
 
 
 S = TypeVar("S", bound=Placed)
+
+
+def names_of(source: Placed) -> set[str]:
+    """Return the names under which a link finds a source: its file, its title, its aliases."""
+    return {link_name(source.relpath), *(_plain(name) for name in (source.title, *source.aliases))}
+
+
+@lru_cache(maxsize=8_192)
+def names_asked(target: str) -> frozenset[str]:
+    """Return the names that a link asks for: no other source can be what it means."""
+    return frozenset((link_name(target), _plain(target)))
 
 
 class Resolver(Generic[S]):
