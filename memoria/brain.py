@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from memoria.watch import Happened, Watch
 
 
+MOST_DREAMS = 10  # in the mirror's diary
 MAX_STARTS = 40  # atoms of a note that a walk begins from
 
 
@@ -244,8 +245,10 @@ class Brain:
                 human.setdefault(source_of(node), set()).add(name)
         return [(source, sorted(human.get(source.id, ())), dreamed.get(source.id, [])) for source in sources]
 
-    def judge_tag(self, tag: str, verdict: str, note: str | None, wait: float | None = None) -> int:
-        """Accept or reject a tag of dreams, on a note or wherever it is; return on how many notes that changed.
+    def judge_tag(self, tag: str, verdict: str, note: str | None, wait: float | None = None) -> tuple[int, str]:
+        """Accept or reject a tag of dreams, on a note or wherever it is.
+
+        Return on how many notes that changed, and why the mirror is not in step.
 
         Raises:
             NotFoundError: no dream gave that tag, or not to that note.
@@ -261,7 +264,8 @@ class Brain:
             if note is not None:
                 named = find(store, note)
                 sources = [source_of(named.atom)] if named.atom is not None else [one.id for one in named.sources]
-            return judge(store, label_name(tag), verdict, sources, now=int(time.time()))
+            count = judge(store, label_name(tag), verdict, sources, now=int(time.time()))
+        return count, self._mirror_again()
 
     def storylines(self) -> tuple[list[Storyline], list[Macro], dict[int, Source]]:
         """Return the storylines and macros, the newest first, and the notes in them."""
@@ -471,10 +475,11 @@ class Brain:
         only: Iterable[str] = (),
         full: bool = False,
         dry_run: bool = False,
+        mirror: bool = True,
         wait: float | None = None,
         **options: Any,
     ) -> DreamReport:
-        """Dream once; a dry run dreams in a copy of the store."""
+        """Dream once, and bring the mirror in step; a dry run dreams in a copy of the store."""
         if not self.exists:
             raise StoreMissingError(self.folder)
         if dry_run:
@@ -484,7 +489,7 @@ class Brain:
                 copy = Brain(folder, self.config)
                 with self.writing(wait) as store:
                     store.backup(copy.store_path)
-                report = copy.dream(only=only, full=full, wait=wait, **options)
+                report = copy.dream(only=only, full=full, mirror=False, wait=wait, **options)
             return report._replace(dry_run=True)
         from datetime import UTC, datetime
 
@@ -492,7 +497,7 @@ class Brain:
 
         with self.reading() as store:
             today = datetime.now(UTC).astimezone().date().isoformat()
-            return dream(
+            report = dream(
                 store,
                 lambda: self._writing_with(store, wait),
                 now=time.time(),
@@ -501,6 +506,7 @@ class Brain:
                 full=full,
                 **options,
             )
+        return report._replace(warning=self._mirror_again()) if report.changed and mirror else report
 
     @contextmanager
     def _writing_with(self, store: Store, wait: float | None) -> "Iterator[StoreWriter]":
@@ -529,14 +535,15 @@ class Brain:
         paths = (self.store_path, self.store_path + "-wal")
         return max((os.path.getmtime(path) for path in paths if os.path.exists(path)), default=0.0)
 
-    def undo_dreams(self, wait: float | None = None) -> None:
-        """Remove all that dreams made."""
+    def undo_dreams(self, wait: float | None = None) -> str:
+        """Remove all that dreams made; return why the mirror is not in step, or ""."""
         from memoria.store.dreams import DreamStore
 
         if not self.exists:
             raise StoreMissingError(self.folder)
         with self.writing(wait) as store:
             DreamStore(store).undo()
+        return self._mirror_again()
 
     def diary(self, most: int = 10) -> list[tuple[int, int, str]]:
         """Return (n, when, report) of the last dreams that changed something, the newest first."""
@@ -579,13 +586,17 @@ class Brain:
             named = {os.path.abspath(name) for name in names}
             roots = [root.path for root in store.roots() if root.path in named]
             count = forget(store, sources, roots=roots, now=time.time())
+        return count, self._mirror_again()
+
+    # The mirror
+
+    def _mirror_again(self) -> str:
+        """Bring the mirror in step; return why it is not, or ""."""
         try:
             self.mirror_if_enabled()
         except MemoriaError as error:
-            return count, _in_one_sentence(error)
-        return count, ""
-
-    # The mirror
+            return _in_one_sentence(error)
+        return ""
 
     def mirror_if_enabled(self, **options: Any) -> MirrorReport | None:
         """Bring the mirror in step, unless the settings say that there is none."""
@@ -609,9 +620,13 @@ class Brain:
 
         return Mirror(to or self.mirror_path, Settings(self.config["mirror.link"]), self._extra_pages(store))
 
-    def _extra_pages(self, store: Store) -> "list[ExtraPage]":  # noqa: ARG002
-        """Return pages of the mirror that no note has: what the dream writes goes here."""
-        return []
+    def _extra_pages(self, store: Store) -> "Callable[[Callable[[int], str]], list[ExtraPage]]":
+        """Return what makes the pages of the mirror that no note has: what dreams found."""
+        from memoria.mirror.dreams import dream_pages
+        from memoria.store.dreams import DreamStore
+
+        view = DreamStore(store)
+        return lambda link: dream_pages(view.storylines(), view.macros(), view.diary(MOST_DREAMS), link)
 
     def _mirror_state(self, store: Store) -> str:
         """Return how the mirror is, at a glance: off, none, in step or behind."""

@@ -333,6 +333,7 @@ class DreamReport(NamedTuple):
     seconds: float = 0.0
     dry_run: bool = False
     interrupted: bool = False
+    warning: str = ""  # why the mirror is not in step
 
     @property
     def changed(self) -> bool:

@@ -517,11 +517,11 @@ def test_pages_that_others_wrote_are_part_of_it(shell: Shell) -> None:
     with brain.reading() as store:
         pages = [ExtraPage("dreams/2026-01-01.md", "# First night\n"), ExtraPage("dreams/2026-01-02.md", "# Second\n")]
         options: dict[str, Any] = {"brain": brain.folder, "wait": 1}
-        Mirror(brain.mirror_path, Settings(), pages).sync(store, **options)
+        Mirror(brain.mirror_path, Settings(), lambda _: pages).sync(store, **options)
         home = (mirrored(shell) / "Home.md").read_text()
-        assert "## Recent dreams\n\n- [[2026-01-02|Second]]\n- [[2026-01-01|First night]]" in home
+        assert "## Recent dreams\n\n- [[2026-01-01|First night]]\n- [[2026-01-02|Second]]" in home
         assert (mirrored(shell) / "dreams/2026-01-01.md").read_text() == "# First night\n"
-        Mirror(brain.mirror_path, Settings(), pages[1:]).sync(store, **options)
+        Mirror(brain.mirror_path, Settings(), lambda _: pages[1:]).sync(store, **options)
         assert not (mirrored(shell) / "dreams/2026-01-01.md").exists()
         assert Mirror(brain.mirror_path, Settings()).sync(store, **options).removed == 1
         assert "dreams" not in (mirrored(shell) / "Home.md").read_text()

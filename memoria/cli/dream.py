@@ -62,8 +62,10 @@ def dream(
         if undo and (log or only or full or dry_run or every or idle):
             raise UsageError("--undo stands alone")
         if undo:
-            session.brain.undo_dreams(session.wait)
+            warning = session.brain.undo_dreams(session.wait)
             session.talk("all that dreams made is gone; the tags you accepted are yours and stay")
+            if warning:
+                session.talk(f"warning: {warning}")
         else:
             _log(session, as_json=as_json)
         return
@@ -154,6 +156,8 @@ def _once(
         session.talk("nothing new to dream about")
     elif report.interrupted:
         session.talk("interrupted; what was found so far is kept, and the next dream goes on")
+    if report.warning:
+        session.talk(f"warning: {report.warning}")
     return report
 
 

@@ -108,9 +108,11 @@ def _judge(session: Session, given: list[str]) -> None:
         raise UsageError(f"{what} takes a tag and at most one note", hint=f"memoria tags {what} TAG [NOTE]")
     if not label_name(tag):
         raise UsageError("an empty tag names nothing")
-    notes = session.brain.judge_tag(tag, f"{what}ed", rest[0] if rest else None, session.wait)
+    notes, warning = session.brain.judge_tag(tag, f"{what}ed", rest[0] if rest else None, session.wait)
     done = "is yours now" if what == "accept" else "is gone and will not come back"
     session.talk(f"#{label_name(tag)} {done}, on {notes:,} note{'' if notes == 1 else 's'}")
+    if warning:
+        session.talk(f"warning: {warning}")
 
 
 def _by_note(session: Session, text: str, *, as_json: bool, dreamed: bool) -> None:

@@ -2,16 +2,15 @@
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from memoria.config import MIRROR_MARKER
 from memoria.errors import MirrorError
 from memoria.mirror.disk import Disk, Page
 from memoria.mirror.manifest import Manifest, generation_in
-from memoria.mirror.navigation import ExtraPage
 from memoria.mirror.place import check_place
-from memoria.mirror.sync import Progress, Settings, Sync
+from memoria.mirror.sync import Extra, Progress, Settings, Sync
 from memoria.model import MirrorReport
 from memoria.store import Store
 from memoria.store.lock import WriteLock
@@ -27,7 +26,7 @@ class Difference(NamedTuple):
 class Mirror:
     """A folder that shows what is in a brain."""
 
-    def __init__(self, folder: str, settings: Settings, extra: Sequence[ExtraPage] = ()) -> None:
+    def __init__(self, folder: str, settings: Settings, extra: Extra = lambda _: ()) -> None:
         self.folder = folder
         self._settings = settings
         self._extra = extra

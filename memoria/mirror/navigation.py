@@ -77,7 +77,7 @@ def home(totals: Totals, newest: Sequence[int], entry: Entries, extra: Sequence[
         lines.append("")
     if extra:
         lines += ["## Recent dreams", ""]
-        lines += [f"- {page.link}" for page in sorted(extra, reverse=True)[:_HOME_DREAMS]]
+        lines += [f"- {page.link}" for page in extra[:_HOME_DREAMS]]
         lines.append("")
     lines += _map(totals, [name for name, _ in tags[:_MAP_TAGS]])
     return "\n".join(lines).rstrip("\n") + "\n"

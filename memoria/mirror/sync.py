@@ -6,6 +6,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from memoria.links import Resolver, names_asked, names_of
+from memoria.mirror.body import plain
 from memoria.mirror.disk import Disk, Page, hash_of
 from memoria.mirror.manifest import Entry, Manifest
 from memoria.mirror.names import index_path, short_hash
@@ -21,6 +22,7 @@ _NEWEST = 40
 _MOST_PASSES = 5
 
 Progress = Callable[[int, int, str], None]
+Extra = Callable[[Callable[[int], str]], Sequence[ExtraPage]]  # what makes more pages, from what links to a source
 
 
 class Settings(NamedTuple):
@@ -43,14 +45,15 @@ class Sync:
         manifest: Manifest,
         disk: Disk,
         settings: Settings,
-        extra: Sequence[ExtraPage],
+        extra: Extra,
         progress: Progress | None = None,
     ) -> None:
         self._store = store
         self._manifest = manifest
         self._disk = disk
         self._settings = settings
-        self._extra = extra
+        self._make_extra = extra
+        self._extra: Sequence[ExtraPage] = ()
         self._progress = progress
         self._entries: dict[int, Entry] = {}  # of this pass
         self._by_name: dict[str, list[int]] | None = None
@@ -99,6 +102,7 @@ class Sync:
         if navigation_broken or whole:
             touched |= {("bucket", name) for name in manifest.totals.buckets}
             touched |= {("tag", name) for name in manifest.totals.tags}
+        self._extra = self._make_extra(self._link)
         extra = {page.path: hash_of(page.text.encode("utf-8", "replace")) for page in self._extra}
         if touched or navigation_broken or disk.changed or extra != manifest.extra:
             unused |= self._navigate(touched) | (manifest.extra.keys() - extra.keys())
@@ -218,6 +222,13 @@ class Sync:
                     self._by_name.setdefault(name, []).append(number)
         wanted = {number for name in names for number in self._by_name.get(name, ())}
         return list(self._store.show((), wanted).sources.values()) if wanted else []
+
+    def _link(self, number: int) -> str:
+        """Return a link to a source's bundle, with its date; plain text where it has none."""
+        entry = self._entry(number)
+        bundle = entry.bundle()
+        title = plain(entry.title)
+        return f"{entry.date or ''} {f'[[{bundle}|{title}]]' if bundle else title}".strip()
 
     def _entry(self, number: int) -> Entry:
         return self._entries[number] if number in self._entries else self._manifest.entry(number)
