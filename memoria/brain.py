@@ -414,7 +414,11 @@ class Brain:
             found = scan(target, *rules_of(target)) if targets[target] == target else [look_at(target)]
             return {seen.path: (seen.size, seen.mtime) for seen in found}
 
-        watch = Watch(targets, Notes(ingest, place, listing), tell, **options)
+        def dream() -> str:
+            report = self.dream(wait=1.0, stopped=lambda: watch.stopped)
+            return "; ".join(f"{step.step}: {step.text}" for step in report.steps if step.added or step.removed)
+
+        watch = Watch(targets, Notes(ingest, place, listing, dream), tell, **options)
         return watch
 
     def _known_roots(self) -> list[Root]:

@@ -28,7 +28,7 @@ Listing = dict[str, tuple[int, int]]  # path -> size and time
 
 
 class Happened(NamedTuple):
-    """Something to tell: watching, polling, ingest, waiting, back, busy, failed."""
+    """Something to tell: watching, polling, ingest, waiting, back, busy, failed, dream."""
 
     kind: str
     path: str = ""
@@ -43,6 +43,7 @@ class Notes(NamedTuple):
     ingest: Callable[[list[str], Mapping[str, Sequence[str]]], IngestReport]  # whole targets; target -> places below
     place_of: Callable[[str, str, bool], str | None]  # target, path, whether a folder -> where to look, if anywhere
     listing: Callable[[str], Listing]
+    dream: Callable[[], str] = str  # what it found, in words
 
 
 class Watch:
@@ -56,8 +57,11 @@ class Watch:
         *,
         settle: float = SETTLE,
         poll: bool = False,
+        dream_every: float = math.inf,
     ) -> None:
         self.stopped = False
+        self._dream_every = dream_every
+        self._next_dream = time.monotonic() + dream_every
         self._notes = notes
         self._tell = tell
         self._settle = settle
@@ -116,7 +120,7 @@ class Watch:
 
     def _hear(self) -> None:
         """Wait for an event, or until something else is to be done."""
-        until = min(self._due(), self._next_look, self._next_rescan)
+        until = min(self._due(), self._next_look, self._next_rescan, self._next_dream)
         if self._listings:
             until = min(until, self._next_list)
         with suppress(Empty):
@@ -154,10 +158,24 @@ class Watch:
 
     def _rest(self) -> None:
         """Do what is done while nothing happens."""
+        if time.monotonic() >= self._next_dream:
+            self._dream()
         if time.monotonic() >= self._next_rescan:
             self._next_rescan = time.monotonic() + RESCAN
             for target in self._there:
                 self._touch(target, [target])
+
+    def _dream(self) -> None:
+        try:
+            found = self._notes.dream()
+        except StoreBusyError:
+            self._next_dream = time.monotonic() + RETRY
+            return
+        except MemoriaError as error:
+            found = str(error)
+        self._next_dream = time.monotonic() + self._dream_every
+        if found:
+            self._tell(Happened("dream", text=found))
 
     # Runs
 

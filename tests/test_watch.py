@@ -125,6 +125,20 @@ def test_what_people_do_to_notes_arrives(shell: Shell, notes: Path, poll: tuple[
     same_as_ingest(shell, notes)
 
 
+def test_it_dreams_when_nothing_happens(shell: Shell, notes: Path) -> None:
+    for number in range(6):
+        tag = "" if number == 5 else "---\ntags: [tide]\n---\n"
+        (notes / f"tide{number}.md").write_text(
+            f"{tag}# Tide table {number}\n\nHigh water and low water at the quay.\n"
+        )
+    watch = Watching(shell, "notes", "--dream-every", "1s")
+    assert "tags" in watch.hear(event="dream")["text"]
+    (notes / "later.md").write_text("# Later\n\nA note that comes after the dream.\n")
+    watch.hear(type="ingest", new=1)
+    watch.end()
+    assert "tags" in shell.ok("dream", "--log")
+
+
 def test_editors_save_in_their_own_ways(shell: Shell, notes: Path) -> None:
     watching = Watching(shell, "notes")
     note = notes / "inbox.md"

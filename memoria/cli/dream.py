@@ -70,7 +70,7 @@ def dream(
             _log(session, as_json=as_json)
         return
     steps = _steps(only)
-    pause = _seconds(every) if every else None
+    pause = seconds(every) if every else None
     if pause is not None and dry_run:
         raise UsageError("--every dreams for real; --dry-run does not: choose one")
     with stoppable() as stopped:
@@ -104,7 +104,8 @@ def _steps(only: str) -> list[str]:
     return wanted
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Read a time such as 90s, 30m, 2h or 1d."""
     found = _DURATION.match(text.strip())
     if not found or float(found[1]) <= 0:
         raise UsageError(f"{text!r} is not a time", hint="write 90s, 30m, 2h or 1d")

@@ -14,6 +14,7 @@ import typer
 
 from memoria import config
 from memoria.cli.boundary import emit
+from memoria.cli.dream import seconds
 from memoria.cli.ingest import record, sentence, tell_problems
 from memoria.cli.options import Json, Quiet, Verbose, command_app
 from memoria.cli.session import Session, on_one_line, on_terminal, shown_path
@@ -41,6 +42,9 @@ def watch(
     poll: Annotated[
         bool, typer.Option("--poll", help="List the files again and again, where the system tells of no changes.")
     ] = False,
+    dream_every: Annotated[
+        str, typer.Option("--dream-every", metavar="TIME", help="Dream, too, when nothing happens: 30m, 2h.")
+    ] = "",
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -54,13 +58,17 @@ def watch(
     memoria watch ~/notes
     memoria watch                       all folders that are known
     memoria watch ~/notes --poll        on a network drive
+    memoria watch ~/notes --dream-every 30m
     memoria watch --json | jq -r 'select(.type == "ingest") | .changed'
     """
     session: Session = ctx.obj.hear(quiet=quiet, verbose=verbose)
     if not all(paths or []):
         raise UsageError("an empty path names nothing", hint='"." is the current folder')
     screen = _Screen(session, as_json=as_json)
-    running = session.brain.watch(paths or [], screen.tell, settle=settle, poll=poll, progress=screen.progress)
+    options = {"dream_every": seconds(dream_every)} if dream_every else {}
+    running = session.brain.watch(
+        paths or [], screen.tell, settle=settle, poll=poll, progress=screen.progress, **options
+    )
     with _ended_by_signals(running.stop):
         running.run()
     screen.end()
@@ -139,6 +147,7 @@ def _words(happened: "Happened") -> str:
         "back": f"{path} is there again",
         "busy": f"{happened.text}; waiting",
         "failed": f"{happened.text}; trying again",
+        "dream": f"dreamed: {happened.text}",
     }[happened.kind]
 
 
