@@ -24,6 +24,7 @@ from memoria.model import (
 from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters
 from memoria.retrieve.harvest import Walk
+from memoria.retrieve.query import Query
 from memoria.retrieve.walker import Request, search
 from memoria.scoring import Bm25
 from memoria.store import Seen, Store
@@ -31,6 +32,8 @@ from memoria.text import label_name
 
 if TYPE_CHECKING:
     from memoria.ingest import Given, TextNote
+    from memoria.retrieve.activation import Limits
+    from memoria.retrieve.trails import Activating
     from memoria.store.writer import StoreWriter
     from memoria.upkeep import Finding
 
@@ -124,6 +127,36 @@ class Brain:
             return similar(store, starts, self.walk(), budget=budget, limit=limit, changed=file_changed)
 
         return self._seen(look)
+
+    def limits(self, **given: float | None) -> "Limits":
+        """Return how far activation spreads: as given, else as set."""
+        from memoria.retrieve.activation import Limits
+
+        return Limits(
+            **{name: self.config[f"activate.{name}"] for name in Limits._fields}
+            | {name: value for name, value in given.items() if value is not None}
+        )
+
+    @contextmanager
+    def activating(
+        self, query: Query, named: Sequence[tuple[str, float]], tags: Iterable[str], limits: "Limits", seeds: int | None
+    ) -> "Iterator[Activating]":
+        """Spread energy from the seeds that are named, else from the best atoms for a query."""
+        from memoria.retrieve.trails import Activating, activate, named_seed, query_tags, seeds_of
+
+        with self.reading() as store:
+            answer = None
+            if named:
+                found = [named_seed(store, rank, name, energy) for rank, (name, energy) in enumerate(named, 1)]
+            else:
+                answer = self.answer(store, Request(query, limit=seeds or self.config["activate.seeds"]))
+                found = seeds_of(store, answer)
+            asked = list(dict.fromkeys([*filter(None, map(label_name, tags)), *query_tags(store, query)]))
+            results = activate(store, found, asked, limits)
+            try:
+                yield Activating(answer, found, asked, results)
+            finally:
+                results.close()
 
     def related_tags(self, tag: str) -> list[tuple[str, int, int, float]]:
         """Return (tag, its notes, how many of them are shared, closeness) of the tags on the same notes.

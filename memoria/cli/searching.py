@@ -48,7 +48,7 @@ def run(
     no_touch: bool = False,
 ) -> None:
     """Answer, and end with 0 if anything was found, else with 1."""
-    today = datetime.now(UTC).astimezone().date()
+    day = today()
     filters = Filters(
         buckets=tuple(bucket),
         tags=tuple(tag),
@@ -56,8 +56,8 @@ def run(
         not_tags=tuple(not_tag),
         paths=tuple(path),
         sources=tuple(source),
-        since=parse_day(since, today) if since else None,
-        until=parse_day(until, today, end=True) if until else None,
+        since=parse_day(since, day) if since else None,
+        until=parse_day(until, day, end=True) if until else None,
         no_dream_tags=no_dream_tags,
     )
     if strict and no_walk:
@@ -68,17 +68,17 @@ def run(
     if batch is not None:
         if query or open_hit is not None or context or paths:
             raise UsageError("--batch reads the queries from a file, and answers in JSON lines")
-        requests = _requests(batch, filters, budget, limit, today)
+        requests = _requests(batch, filters, budget, limit, day)
         _run_batch(session, requests, mode, shares, explain=explain)
         return
-    text = _text(query)
-    request = Request(Query.parse(text, today), filters, budget, limit, overhead)
+    text = text_of(query, "memoria search WORDS, or - to read them from a pipe")
+    request = Request(Query.parse(text, day), filters, budget, limit, overhead)
     answer = session.brain.search(request, mode=mode, shares=shares)
     if no_dream_tags:
         answer = answer._replace(hits=tuple(hit._replace(dream_tags=()) for hit in answer.hits))
     if len(text) > MAX_WORDS and len(raw_words(text)) > MAX_WORDS:
         session.talk(f"only the first {MAX_WORDS:,} words of the query count")
-    _say_unknown(session, answer)
+    say_unknown(session, answer)
     if open_hit is not None:
         _open(answer, open_hit)
         if not no_touch:
@@ -109,12 +109,23 @@ def run(
         leave(1)
 
 
-def _text(query: Sequence[str]) -> str:
+def today() -> date:
+    """Return the user's own day."""
+    return datetime.now(UTC).astimezone().date()
+
+
+def text_of(query: Sequence[str], hint: str) -> str:
+    """Return what was asked for; - reads it from a pipe.
+
+    Raises:
+        UsageError: it is nothing.
+
+    """
     text = " ".join(query)
     if text == "-":
         text = sys.stdin.buffer.read(MAX_STDIN_CHARS * 4).decode("utf-8", "replace")[:MAX_STDIN_CHARS]
     if not text.strip():
-        raise UsageError("there is nothing to search for", hint="memoria search WORDS, or - to read them from a pipe")
+        raise UsageError("there is nothing to search for", hint=hint)
     return text
 
 
@@ -166,7 +177,8 @@ def _run_batch(
                 emit(line)
 
 
-def _say_unknown(session: Session, answer: Answer) -> None:
+def say_unknown(session: Session, answer: Answer) -> None:
+    """Tell which words no note has."""
     for word, near in list(answer.unknown.items())[:MAX_UNKNOWN]:
         shown = word if len(word) <= MAX_UNKNOWN_CHARS else word[:MAX_UNKNOWN_CHARS] + "…"
         session.talk(f'no note has "{shown}"' + (f'; searched for "{near}" instead' if near else ""))
@@ -178,11 +190,17 @@ def _summarize(session: Session, answer: Answer, request: Request, *, quiet: boo
     if answer.hits:
         if not quiet:
             session.talk(wording.summary(answer))
-    elif not answer.words and not request.query.phrases:
+    else:
+        say_nothing_found(session, answer, request.query, request.filters)
+
+
+def say_nothing_found(session: Session, answer: Answer, query: Query, filters: Filters | None = None) -> None:
+    """Tell why nothing was found."""
+    if not answer.words and not query.phrases:
         session.talk("nothing found: there is no word in that")
     elif not answer.atoms:
         session.talk("nothing found: the brain is empty; memoria ingest PATH fills it")
-    elif any(request.filters[:-1]) or any(request.query.filters) or request.query.phrases or request.query.excluded:
+    elif any((filters or ())[:-1]) or any(query.filters) or query.phrases or query.excluded:
         session.talk("nothing found within these limits")
     elif not answer.unknown and not answer.idfs:
         session.talk("nothing found: these words are too common to be indexed")
