@@ -72,7 +72,7 @@ class Brain:
             return store.of_one_state(lambda: look(store))
 
     def search(self, request: Request, *, mode: str = "walk", shares: Shares | None = None) -> Answer:
-        """Answer a query; a limit alone lifts the budget. `mode` is walk, no-walk or strict."""
+        """Answer a query; a limit alone lifts the budget. `mode` is walk, no-walk, strict or activate."""
         with self.reading() as store:
             return self.answer(store, request, mode=mode, shares=shares)
 
@@ -102,6 +102,7 @@ class Brain:
             shares=shares or Shares(self.config["walk.share"]),
             walking=mode != "no-walk",
             strict=mode == "strict",
+            activating=self.limits() if mode == "activate" else None,
         )
 
     def similar(self, name: str, *, budget: int | None = None, limit: int | None = None) -> Answer:

@@ -101,7 +101,7 @@ def activate(
         if under_way.answer:
             say_unknown(session, under_way.answer)
         found = []
-        for one in _in_order(session, under_way, streaming=as_json):
+        for one in _in_order(under_way, streaming=as_json):
             found.append(one)
             if as_json:
                 emit(trails.json_line(one, under_way.tags))
@@ -110,7 +110,7 @@ def activate(
                 _print(one, under_way.tags, explain=explain)
     found.sort(key=lambda one: one.seed_rank)
     if found and context:
-        emit(trails.as_context(found, budget or session.brain.config["search.budget"]))
+        _print_context(session, found, budget or session.brain.config["search.budget"])
     elif found and mermaid:
         emit(trails.mermaid(found))
     elif found and canvas == "-":
@@ -121,13 +121,11 @@ def activate(
     _summarize(session, found, under_way, asked)
 
 
-def _in_order(session: Session, under_way: Activating, *, streaming: bool) -> Iterator[Activation]:
+def _in_order(under_way: Activating, *, streaming: bool) -> Iterator[Activation]:
     """Yield what the seeds activated: as each is done, or in their own order."""
     waiting: dict[int, Activation] = {}
     following = 1
     for one in under_way.results:
-        if one.problem:
-            session.talk(one.problem)
         if streaming:
             yield one
             continue
@@ -150,11 +148,22 @@ def _print(one: Activation, tags: list[str], *, explain: bool) -> None:
         emit("\n".join(trails.tree(one, explain=explain)))
 
 
+def _print_context(session: Session, found: list[Activation], budget: int) -> None:
+    text = trails.as_context(found, budget)
+    if text:
+        emit(text)
+    elif any(one.steps for one in found):
+        session.talk(f"nothing fits into {budget:,} characters")
+        leave(1)
+
+
 def _summarize(session: Session, found: list[Activation], under_way: Activating, query: Query) -> None:
     if not found and under_way.answer:
         say_nothing_found(session, under_way.answer, query)
         leave(1)
     for one in found:
+        if one.problem:
+            session.talk(one.problem)
         for hub in one.capped:
             session.talk(
                 f"{hub.spot.title} has {hub.degree:,} edges: only the {hub.read:,} strongest were read, and others "

@@ -36,6 +36,7 @@ def run(
     until: str | None = None,
     strict: bool = False,
     no_walk: bool = False,
+    activate: bool = False,
     split: str | None = None,
     explain: bool = False,
     context: bool = False,
@@ -60,9 +61,9 @@ def run(
         until=parse_day(until, day, end=True) if until else None,
         no_dream_tags=no_dream_tags,
     )
-    if strict and no_walk:
-        raise UsageError("--strict walks, and --no-walk does not: choose one")
-    mode = "strict" if strict else "no-walk" if no_walk else "walk"
+    if strict + no_walk + activate > 1:
+        raise UsageError("--strict, --no-walk and --activate are different ways to search: choose one")
+    mode = "strict" if strict else "no-walk" if no_walk else "activate" if activate else "walk"
     shares = _shares(split)
     overhead = wording.context_overhead if context else None
     if batch is not None:

@@ -1,12 +1,12 @@
 """From a query or from names to trails: which seeds, which tags, and what is shown of the nodes that energy reached."""
 
 import threading
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import NamedTuple
 
 from memoria.errors import AmbiguousError, MemoriaError, NotFoundError
-from memoria.model import Activation, Answer, Capped, Spot, Step, Trail, source_node, source_of
+from memoria.model import Activation, Answer, Capped, Outline, Spot, Step, Trail, source_node, source_of
 from memoria.retrieve.activation import Explored, Limits, Reached, explore
 from memoria.retrieve.anchors import grams, longest_matches
 from memoria.retrieve.query import Query
@@ -159,6 +159,40 @@ def activate_one(store: Store, seed: Seed, tags: Sequence[str], limits: Limits) 
         return missing._replace(end="failed", problem=str(error))
 
 
+def energies(
+    store: Store, seeds: Iterable[tuple[int, float]], tags: Sequence[str], limits: Limits
+) -> dict[int, tuple[float, int, tuple[str, ...]]]:
+    """Return what reaches the atoms of other notes at the most: energy, from which seed, over which kinds of edges.
+
+    A note hands what reaches it to its first atom. What stands around a seed counts for it already.
+    """
+    found: dict[int, tuple[float, int, tuple[str, ...]]] = {}
+    for seed, energy in seeds:
+        explored = explore(store, seed, energy, tags, limits)
+        away = [
+            (number, step)
+            for number, step in enumerate(explored.steps)
+            if step.node > 0 and source_of(step.node) != source_of(seed)
+        ]
+        missing = {source_of(step.node) for _, step in away} - explored.outlines.keys()
+        outlines = explored.outlines | (store.outlines(missing) if missing else {})
+        for number, step in away:
+            atom = _readable(step.node, outlines)
+            if atom is not None and (atom not in found or found[atom][0] < step.energy):
+                chain = (explored.steps[place].edge for place in explored.chain(number))
+                found[atom] = (step.energy, seed, tuple(edge.kind for edge in chain if edge))
+    return found
+
+
+def _readable(node: int, outlines: Mapping[int, Sequence[Outline]]) -> int | None:
+    """Return the atom that stands for a node: itself, or the first one of a note; None for a note without text."""
+    home = source_node(source_of(node))
+    if node != home:
+        return node
+    outline = outlines.get(source_of(node))
+    return home + outline[0].ordinal if outline else None
+
+
 def _shown(store: Store, seed: Seed, explored: Explored) -> Activation:
     nodes = {step.node for step in explored.steps} | {node for node, _, _ in explored.capped}
     spots = _spots(store, nodes, explored)
@@ -188,11 +222,7 @@ def _spots(store: Store, nodes: Iterable[int], explored: Explored) -> dict[int, 
     places = {node for node in nodes if node > 0}
     missing = {source_of(node) for node in places} - explored.outlines.keys()
     outlines = {**explored.outlines, **(store.outlines(missing) if missing else {})}
-    atoms: dict[int, int | None] = {}  # node -> the atom that it is shown by
-    for node in places:
-        home = source_node(source_of(node))
-        outline = outlines.get(source_of(node))
-        atoms[node] = node if node != home else home + outline[0].ordinal if outline else None
+    atoms = {node: _readable(node, outlines) for node in places}
     shown = store.show([atom for atom in set(atoms.values()) if atom is not None], map(source_of, places))
     entities = store.entities([node for node in nodes if node < 0])
     spots = {}
