@@ -106,7 +106,7 @@ def _make(store: StoreWriter, nodes: int, edges: int) -> tuple[Graph, dict[int, 
             rows = []
     _put(store, "edge", _EDGE, rows)
     _put(store, "degree", ["node", "edges"], [list(item) for item in degrees.items() if item[1]])
-    entity = [[node, "concept", f"Entity {-node}", [], None, "hand"] for node in names]
+    entity: list[list[object]] = [[node, "concept", f"Entity {-node}", [], None, "hand"] for node in names]
     _put(store, "entity", "node kind name aliases last origin".split(), entity)
     return graph, degrees
 

@@ -148,11 +148,14 @@ class Brain:
         with self.reading() as store:
             answer = None
             if named:
-                found = [named_seed(store, rank, name, energy) for rank, (name, energy) in enumerate(named, 1)]
+                found = store.of_one_state(
+                    lambda: [named_seed(store, rank, name, energy) for rank, (name, energy) in enumerate(named, 1)]
+                )
             else:
                 answer = self.answer(store, Request(query, limit=seeds or self.config["activate.seeds"]))
                 found = seeds_of(store, answer)
-            asked = list(dict.fromkeys([*filter(None, map(label_name, tags)), *query_tags(store, query)]))
+            mentioned = store.of_one_state(lambda: query_tags(store, query))
+            asked = list(dict.fromkeys([*filter(None, map(label_name, tags)), *mentioned]))
             results = activate(store, found, asked, limits)
             try:
                 yield Activating(answer, found, asked, results)

@@ -188,7 +188,7 @@ MIN_ACTIVATION = 0.005
 TAG_SIM_FLOOR = 0.15
 MAX_BRANCHES = 3
 MISSING_WEIGHT = 0.01
-ACTIVATED = 4.0  # times the energy that reaches it: what a search lends to an atom
+ACTIVATED = 1.0  # times the energy that reaches it: what a search lends to an atom
 
 
 def tag_sim(edge_tags: Collection[str], query_tags: Collection[str], floor: float = TAG_SIM_FLOOR) -> float:

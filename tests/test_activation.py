@@ -487,3 +487,24 @@ def test_a_canvas_has_every_step_in_its_place(vault: Shell) -> None:
     vault.ok("activate", "harbor", "--canvas", "harbor.canvas", "--force")
     assert vault.run("activate", "harbor", "--canvas", "notes/inbox.md", "--force").code == 2
     assert json.loads(vault.ok("activate", "harbor", "--canvas", "-")) == drawn
+
+
+# In a search
+
+
+def test_a_search_lends_to_what_energy_reaches(shell: Shell) -> None:
+    shell.write("notes/mill.md", "The windmill turns. See [[cellar]].")
+    shell.write("notes/cellar.md", "Barrels lie below.\n\n# More\n\nSee [[attic]].")
+    shell.write("notes/attic.md", "Dust, and old letters.")
+    shell.ok("ingest", "notes", "-q")
+    plain = {json.loads(line)["relpath"] for line in shell.ok("search", "windmill", "--json").splitlines()}
+    hits = [json.loads(line) for line in shell.ok("search", "windmill", "--activate", "--json").splitlines()]
+    assert "attic.md" in {hit["relpath"] for hit in hits} - plain
+    far = next(hit for hit in hits if hit["relpath"] == "attic.md")
+    assert (far["role"], far["why"]["bridges"][0]["kind"]) == ("neighbor", "trail")
+    keys = [key for hit in hits for key in hit["keys"]]  # what the walk reached is a seed, too
+    assert far["why"]["via"] in {f"via a trail (link) from {key}" for key in keys}
+    assert far["score"] == pytest.approx(far["why"]["bridges"][0]["weight"], abs=1e-6)
+    within = shell.ok("search", "windmill", "--activate", "--path", "*mill*", "--paths")
+    assert [Path(line).name for line in within.split()] == ["mill.md"]
+    assert shell.run("search", "windmill", "--activate", "--strict").code == 2
