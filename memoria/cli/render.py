@@ -63,8 +63,8 @@ def render_activation(activation: Activation, *, explain: bool) -> None:
     out = console()
     for branch in trails.branches(activation):
         step, spot = branch.step, branch.step.spot
-        line = Text(f"{activation.seed_rank}. " if branch.before is None else branch.head, style="dim")
-        line.no_wrap, line.overflow = True, "ellipsis"
+        line = Text()
+        line.append(f"{activation.seed_rank}. " if branch.before is None else branch.head, style="dim")
         line.append(f"{step.energy:.3f}  ", style="bold yellow")
         line.append(harmless(trails.edge_words(step)), style="magenta")
         line.append(
@@ -77,13 +77,13 @@ def render_activation(activation: Activation, *, explain: bool) -> None:
             line.append_text(path_link(spot.path, spot.line))
         line.append(f"  {spot.key}", style="dim")
         line.append(harmless(trails.tag_words(step)), style="green")
-        out.print(line)
+        out.print(line, no_wrap=True, overflow="ellipsis")
         notes = [trails.factors(branch)] if explain and branch.before else []
         notes += [f"({branch.end})"] if branch.end else []
         for text, style in [(trails.snippet(spot, 400), ""), *((note, "dim italic") for note in notes)]:
             if text:
-                below = Text(branch.below, style="dim", no_wrap=True, overflow="ellipsis")
-                out.print(below.append(harmless(text), style=style or "default"))
+                below = Text().append(branch.below, style="dim").append(harmless(text), style=style or "default")
+                out.print(below, no_wrap=True, overflow="ellipsis")
     out.print()
 
 
