@@ -12,8 +12,10 @@ from benchmarks.contest import (
     Effort,
     Row,
     Vault,
+    activation_rows,
     command_rows,
     copy_notes,
+    graph_figures,
     ingest_rows,
     inprocess_rows,
     memoria_command,
@@ -28,6 +30,8 @@ from benchmarks.vault import write_vault
 _SMALL = 1_000
 _SIZES = (_SMALL, 10_000, 100_000)
 _QUICK_SIZES = (_SMALL, 5_000)
+_GRAPH = (100_000, 1_000_000)
+_QUICK_GRAPH = (10_000, 100_000)
 _THOROUGH = Effort(cold=5, again=9, commands=60, rounds=3, queries=100)
 _QUICK = Effort(cold=3, again=3, commands=15, rounds=1, queries=30)
 
@@ -58,6 +62,10 @@ def main() -> None:
                 _say("the mirror")
                 print(f"\n{mirror_table(mirror_rows(Vault.at(os.path.join(folder, str(atoms))), effort))}", flush=True)
             print(f"\ngrowth\n\n{growth(vaults)}")
+            _say("activation on a graph with hubs")
+            nodes, edges = _QUICK_GRAPH if given.quick else _GRAPH
+            print(f"\nactivation on a generated graph of {nodes:,} nodes and {edges:,} edges")
+            print(graph_figures(folder, nodes, edges))
     print()
     _print_load("after, this run included")
 
@@ -115,7 +123,9 @@ def _measure(vault: Vault, queries: list[list[str]], effort: Effort) -> list[Row
     _say("search as a command")
     rows += command_rows(vault, queries, effort)
     _say("search in process")
-    return rows + inprocess_rows(vault, queries, effort)
+    rows += inprocess_rows(vault, queries, effort)
+    _say("activation")
+    return rows + activation_rows(vault, queries, effort)
 
 
 def _say(what: str) -> None:

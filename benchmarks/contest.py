@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks import fts5
 from benchmarks.measure import Failed, Run, clean_environment, median, percentile, run, run_alone
@@ -144,7 +144,38 @@ def command_rows(vault: Vault, queries: list[list[str]], effort: Effort) -> list
 
 def inprocess_rows(vault: Vault, queries: list[list[str]], effort: Effort) -> list[Row]:
     """Measure searches in a process that has the stores open."""
-    command = [sys.executable, "-m", "benchmarks.inprocess", vault.brain, vault.database, str(effort.rounds)]
+    found = _inside(["benchmarks.inprocess", vault.brain, vault.database, str(effort.rounds)], queries)
+    return [
+        *(
+            Row(f"inside{p}", f"search in process, p{p}", "s", *(percentile(found[k], p) for k in ("memoria", "fts5")))
+            for p in (50, 95)
+        ),
+        *(Row(f"read{p}", f"postings read per query, p{p}", "KB", percentile(found["read"], p)) for p in (50, 95)),
+    ]
+
+
+def activation_rows(vault: Vault, queries: list[list[str]], effort: Effort) -> list[Row]:
+    """Measure activation from five seeds in a process: found, explored, shown."""
+    seconds = _inside(["benchmarks.activation", vault.brain, str(effort.rounds)], queries)
+    return [
+        Row(f"activate{p}", f"activate, five seeds, in process, p{p}", "s", percentile(seconds, p)) for p in (50, 95)
+    ]
+
+
+def graph_figures(folder: str, nodes: int, edges: int) -> str:
+    """Measure activation on a generated graph with hubs, beside brute force over dictionaries in memory."""
+    found = _inside(["benchmarks.activation", "--graph", folder, str(nodes), str(edges)], [])
+    ms = {name: f"{value * 1_000:.0f} ms" for name, value in found.items()}
+    return (
+        f"five seeds: p50 {ms['p50']}, p95 {ms['p95']}\n"
+        f"in plain Python, the graph in memory: p50 {ms['oracle50']}, p95 {ms['oracle95']}\n"
+        f"one level from a hub of {found['hub']:,.0f} edges, without a threshold: {ms['hub_level']}"
+    )
+
+
+def _inside(module: list[str], queries: list[list[str]]) -> Any:
+    """Return what a module of ours measured in a process of its own."""
+    command = [sys.executable, "-m", *module]
     done = subprocess.run(
         command,
         input=json.dumps(queries).encode(),
@@ -155,14 +186,7 @@ def inprocess_rows(vault: Vault, queries: list[list[str]], effort: Effort) -> li
     )
     if done.returncode:
         raise Failed(f"{' '.join(command)}\n{done.stderr.decode(errors='replace')}")
-    found = json.loads(done.stdout)
-    return [
-        *(
-            Row(f"inside{p}", f"search in process, p{p}", "s", *(percentile(found[k], p) for k in ("memoria", "fts5")))
-            for p in (50, 95)
-        ),
-        *(Row(f"read{p}", f"postings read per query, p{p}", "KB", percentile(found["read"], p)) for p in (50, 95)),
-    ]
+    return json.loads(done.stdout)
 
 
 def in_turn(ways: Sequence[Callable[[], Run]], times: int, first: int = 0) -> list[list[Run]]:

@@ -25,9 +25,11 @@ from memoria.text import terms
 BUDGETS = (4_000, 8_000)
 MODES: dict[str, list[str]] = {
     "memoria": [],
+    "memoria --activate": ["--activate"],
     "memoria --no-walk": ["--no-walk"],
     "memoria --strict": ["--strict"],
     "memoria, dreamed": [],
+    "--activate, dreamed": ["--activate"],
     "--strict, dreamed": ["--strict"],
 }
 DREAMED = ("memoria, dreamed",)  # from here on, with what a dream made of the notes

@@ -31,6 +31,7 @@ _ALWAYS = {
     "noop": [Target(0.5)],
     "changed": [Target(0.4)],
     "small_search": [Target(2.5, "fts5")],
+    "activate50": [Target(0.05)],
 }
 _SMALL = {**_ALWAYS, "search": [Target(2.5, "fts5")]}
 _LARGE = {
@@ -42,7 +43,20 @@ _LARGE = {
     "inside95": [Target(1, "fts5")],
 }
 
-_GROWING = ["cold", "cpu", "peak", "peak_all", "size", "noop", "changed", "search", "inside50", "inside95", "read50"]
+_GROWING = [
+    "cold",
+    "cpu",
+    "peak",
+    "peak_all",
+    "size",
+    "noop",
+    "changed",
+    "search",
+    "inside50",
+    "inside95",
+    "read50",
+    "activate50",
+]
 
 
 def table(rows: list[Row]) -> str:

@@ -26,6 +26,7 @@ from memoria.model import (
 from memoria.retrieve.budget import Shares
 from memoria.retrieve.filters import Filters
 from memoria.retrieve.harvest import Walk
+from memoria.retrieve.query import Query
 from memoria.retrieve.walker import Request, search
 from memoria.scoring import Bm25
 from memoria.store import Seen, Store
@@ -34,6 +35,8 @@ from memoria.text import label_name
 if TYPE_CHECKING:
     from memoria.ingest import Given, TextNote
     from memoria.mirror import Difference, ExtraPage, Mirror
+    from memoria.retrieve.activation import Limits
+    from memoria.retrieve.trails import Activating
     from memoria.store.writer import StoreWriter
     from memoria.upkeep import Finding
     from memoria.watch import Happened, Watch
@@ -75,7 +78,7 @@ class Brain:
             return store.of_one_state(lambda: look(store))
 
     def search(self, request: Request, *, mode: str = "walk", shares: Shares | None = None) -> Answer:
-        """Answer a query; a limit alone lifts the budget. `mode` is walk, no-walk or strict."""
+        """Answer a query; a limit alone lifts the budget. `mode` is walk, no-walk, strict or activate."""
         with self.reading() as store:
             return self.answer(store, request, mode=mode, shares=shares)
 
@@ -105,6 +108,7 @@ class Brain:
             shares=shares or Shares(self.config["walk.share"]),
             walking=mode != "no-walk",
             strict=mode == "strict",
+            activating=self.limits() if mode == "activate" else None,
         )
 
     def similar(self, name: str, *, budget: int | None = None, limit: int | None = None) -> Answer:
@@ -130,6 +134,39 @@ class Brain:
             return similar(store, starts, self.walk(), budget=budget, limit=limit, changed=file_changed)
 
         return self._seen(look)
+
+    def limits(self, **given: float | None) -> "Limits":
+        """Return how far activation spreads: as given, else as set."""
+        from memoria.retrieve.activation import Limits
+
+        return Limits(
+            **{name: self.config[f"activate.{name}"] for name in Limits._fields}
+            | {name: value for name, value in given.items() if value is not None}
+        )
+
+    @contextmanager
+    def activating(
+        self, query: Query, named: Sequence[tuple[str, float]], tags: Iterable[str], limits: "Limits", seeds: int | None
+    ) -> "Iterator[Activating]":
+        """Spread energy from the seeds that are named, else from the best atoms for a query."""
+        from memoria.retrieve.trails import Activating, activate, named_seed, query_tags, seeds_of
+
+        with self.reading() as store:
+            answer = None
+            if named:
+                found = store.of_one_state(
+                    lambda: [named_seed(store, rank, name, energy) for rank, (name, energy) in enumerate(named, 1)]
+                )
+            else:
+                answer = self.answer(store, Request(query, limit=seeds or self.config["activate.seeds"]))
+                found = seeds_of(store, answer)
+            mentioned = store.of_one_state(lambda: query_tags(store, query))
+            asked = list(dict.fromkeys([*filter(None, map(label_name, tags)), *mentioned]))
+            results = activate(store, found, asked, limits)
+            try:
+                yield Activating(answer, found, asked, results)
+            finally:
+                results.close()
 
     def related_tags(self, tag: str) -> list[tuple[str, int, int, float]]:
         """Return (tag, its notes, how many of them are shared, closeness) of the tags on the same notes.

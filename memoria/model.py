@@ -256,6 +256,63 @@ class MirrorReport(NamedTuple):
     seconds: float = 0.0
 
 
+class Spot(NamedTuple):
+    """A node of the graph, as it is shown: an atom; a note, by its first atom; or an entity, by its name."""
+
+    what: str  # atom | note | entity
+    key: str  # of an atom or an entity; "" for a note
+    path: str  # "" for an entity
+    relpath: str
+    line: int | None
+    title: str  # of the note; the name of an entity
+    heading: tuple[str, ...]
+    content: str
+
+
+class Step(NamedTuple):
+    """A node that activation reached: energy = the energy before * weight / sqrt(degree) * tag_sim."""
+
+    parent: int | None  # where in `Activation.steps` it came from; None for the seed
+    depth: int
+    spot: Spot
+    energy: float  # what arrived; of the seed, its score
+    weight: float | None = None  # of the edge
+    degree: int | None = None  # of the node that was left
+    tag_sim: float | None = None
+    kind: str = ""  # of the edge: as stored, or part (note and atom), next (atoms of a note)
+    type: str | None = None  # of a relationship
+    way: str = ""  # out | in | both
+    tags: tuple[str, ...] = ()  # of the edge
+
+
+class Trail(NamedTuple):
+    """A way from the seed to where it ended."""
+
+    steps: tuple[int, ...]  # places in `Activation.steps`, the seed first
+    end: str  # max_depth | below_threshold | dead_end | all_claimed
+
+
+class Capped(NamedTuple):
+    """A hub of which only the strongest edges were read, where a weaker one might have passed on more."""
+
+    spot: Spot
+    read: int
+    degree: int
+
+
+class Activation(NamedTuple):
+    """What one seed activated."""
+
+    seed_rank: int  # 1 for the first
+    name: str  # what the seed was called by, or its key
+    energy: float  # R of the seed
+    steps: tuple[Step, ...]  # the seed first, then level by level
+    trails: tuple[Trail, ...]
+    end: str  # max_depth | empty_frontier | seed_not_found | failed
+    capped: tuple[Capped, ...] = ()
+    problem: str = ""  # why there is nothing
+
+
 class IngestReport(NamedTuple):
     """What an ingest did."""
 

@@ -1,7 +1,7 @@
 """The formulas, and nothing else. Constants were measured on real questions; docs/search.md tells what each does."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from memoria.model import Outline
@@ -180,6 +180,30 @@ def combined_weight(weights: Sequence[float]) -> float:
         return weights[0] if weights else 0.0
     doubt = math.prod(1 - (weight - NO_DOUBT) for weight in weights)
     return min(1.0, max(*weights, LEAST_WEIGHT + 0.75 * (1 - doubt)))
+
+
+# Activation: how much of a node's energy arrives at its neighbors.
+MAX_DEPTH = 5
+MIN_ACTIVATION = 0.005
+TAG_SIM_FLOOR = 0.15
+MAX_BRANCHES = 3
+MISSING_WEIGHT = 0.01
+ACTIVATED = 1.0  # times the energy that reaches it: what a search lends to an atom
+
+
+def tag_sim(edge_tags: Collection[str], query_tags: Collection[str], floor: float = TAG_SIM_FLOOR) -> float:
+    """Return how well an edge's tags fit the query's: Jaccard, floored so that no edge is shut."""
+    if not query_tags:
+        return 1.0
+    if not edge_tags:
+        return floor
+    shared = len(set(edge_tags) & set(query_tags))
+    return floor + (1.0 - floor) * shared / (len(set(edge_tags)) + len(set(query_tags)) - shared)
+
+
+def transfer_energy(energy: float, weight: float | None, degree: int, similarity: float) -> float:
+    """Return what a node of this energy and degree passes on over an edge; hubs are damped, but softly."""
+    return energy * (MISSING_WEIGHT if weight is None else weight) / math.sqrt(degree) * similarity
 
 
 # Use: what is listed or opened stays in mind, and fades.

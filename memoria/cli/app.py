@@ -14,6 +14,7 @@ from memoria.cli.session import Session
 COMMANDS = {
     "ingest": "ingest",
     "search": "search",
+    "activate": "activate",
     "similar": "similar",
     "show": "show",
     "sources": "sources",

@@ -10,6 +10,7 @@ FLAGS = {
     "--json": "as_json",
     "--strict": "strict",
     "--no-walk": "no_walk",
+    "--activate": "activate",
     "--explain": "explain",
     "--context": "context",
     "--paths": "paths",

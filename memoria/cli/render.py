@@ -11,9 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from memoria.cli import trails
 from memoria.cli.session import harmless, shown_path
 from memoria.cli.wording import via_sentence
-from memoria.model import Answer, Hit, ShownNote
+from memoria.model import Activation, Answer, Hit, ShownNote
 from memoria.text import terms_of_word, word_spans
 
 _PATIENCE = 0.5  # seconds until a progress bar appears
@@ -55,6 +56,35 @@ def _hit(hit: Hit, wanted: set[str]) -> Group:
         via = Text(f"    {harmless(via_sentence(hit))}", style="italic magenta", no_wrap=True, overflow="ellipsis")
         return Group(head, where, via, Padding(marked(hit.content, wanted), (0, 0, 1, 4)))
     return Group(head, where, Padding(marked(hit.content, wanted), (0, 0, 1, 4)))
+
+
+def render_activation(activation: Activation, *, explain: bool) -> None:
+    """Print a seed's trails as a tree."""
+    out = console()
+    for branch in trails.branches(activation):
+        step, spot = branch.step, branch.step.spot
+        line = Text()
+        line.append(f"{activation.seed_rank}. " if branch.before is None else branch.head, style="dim")
+        line.append(f"{step.energy:.3f}  ", style="bold yellow")
+        line.append(harmless(trails.edge_words(step)), style="magenta")
+        line.append(
+            harmless(" › ".join([spot.title, *spot.heading])), style="italic" if spot.what != "atom" else "bold cyan"
+        )
+        line.append("  ")
+        if spot.what == "entity":
+            line.append(f"({harmless(spot.content)})", style="dim")
+        elif spot.line is not None:
+            line.append_text(path_link(spot.path, spot.line))
+        line.append(f"  {spot.key}", style="dim")
+        line.append(harmless(trails.tag_words(step)), style="green")
+        out.print(line, no_wrap=True, overflow="ellipsis")
+        notes = [trails.factors(branch)] if explain and branch.before else []
+        notes += [f"({branch.end})"] if branch.end else []
+        for text, style in [(trails.snippet(spot, 400), ""), *((note, "dim italic") for note in notes)]:
+            if text:
+                below = Text().append(branch.below, style="dim").append(harmless(text), style=style or "default")
+                out.print(below, no_wrap=True, overflow="ellipsis")
+    out.print()
 
 
 def render_note(note: ShownNote) -> None:

@@ -59,6 +59,9 @@ def search(
         bool, typer.Option("--strict", help="The Tag-Walker to the letter: 70% words, 30% shared tags.")
     ] = False,
     no_walk: Annotated[bool, typer.Option("--no-walk", help="By words alone, without association.")] = False,
+    activate: Annotated[
+        bool, typer.Option("--activate", help="Let energy spread from the best hits over the graph, too.")
+    ] = False,
     split: Annotated[
         str | None, typer.Option("--split", metavar="A/N", help="Percent for anchors and for neighbors: 70/30.")
     ] = None,
@@ -111,6 +114,7 @@ def search(
         until=until,
         strict=strict,
         no_walk=no_walk,
+        activate=activate,
         split=split,
         explain=explain,
         context=context,

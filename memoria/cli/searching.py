@@ -38,6 +38,7 @@ def run(
     until: str | None = None,
     strict: bool = False,
     no_walk: bool = False,
+    activate: bool = False,
     split: str | None = None,
     explain: bool = False,
     context: bool = False,
@@ -50,7 +51,7 @@ def run(
     no_touch: bool = False,
 ) -> None:
     """Answer, and end with 0 if anything was found, else with 1."""
-    today = _today()
+    day = today()
     filters = Filters(
         buckets=tuple(bucket),
         tags=tuple(tag),
@@ -58,15 +59,15 @@ def run(
         not_tags=tuple(not_tag),
         paths=tuple(path),
         sources=tuple(source),
-        since=parse_day(since, today) if since else None,
-        until=parse_day(until, today, end=True) if until else None,
+        since=parse_day(since, day) if since else None,
+        until=parse_day(until, day, end=True) if until else None,
         no_dream_tags=no_dream_tags,
     )
-    if strict and no_walk:
-        raise UsageError("--strict walks, and --no-walk does not: choose one")
+    if strict + no_walk + activate > 1:
+        raise UsageError("--strict, --no-walk and --activate are different ways to search: choose one")
     how = _How(
         filters=filters,
-        mode="strict" if strict else "no-walk" if no_walk else "walk",
+        mode="strict" if strict else "no-walk" if no_walk else "activate" if activate else "walk",
         shares=_shares(split),
         budget=budget,
         limit=limit,
@@ -92,7 +93,7 @@ def run(
             lambda answer, number: _open(session, answer, number, how),
         )
         return
-    text = _text(query)
+    text = text_of(query, "memoria search WORDS, or - to read them from a pipe")
     with session.brain.reading() as store:
         answer = _ask(session, store, text, how, show=open_hit is None)
     if open_hit is not None:
@@ -119,11 +120,7 @@ class _How(NamedTuple):
 
     def request(self, text: str) -> Request:
         overhead = wording.context_overhead if self.context else None
-        return Request(Query.parse(text, _today()), self.filters, self.budget, self.limit, overhead)
-
-
-def _today() -> date:
-    return datetime.now(UTC).astimezone().date()
+        return Request(Query.parse(text, today()), self.filters, self.budget, self.limit, overhead)
 
 
 def _ask(session: Session, store: Store, text: str, how: _How, *, show: bool = True) -> Answer:
@@ -134,7 +131,7 @@ def _ask(session: Session, store: Store, text: str, how: _How, *, show: bool = T
         answer = answer._replace(hits=tuple(hit._replace(dream_tags=()) for hit in answer.hits))
     if len(text) > MAX_WORDS and len(raw_words(text)) > MAX_WORDS:
         session.talk(f"only the first {MAX_WORDS:,} words of the query count")
-    _say_unknown(session, answer)
+    say_unknown(session, answer)
     if show:
         _show(answer, how)
         _summarize(session, answer, request, quiet=how.as_json or how.paths or how.context)
@@ -164,12 +161,23 @@ def _show(answer: Answer, how: _How) -> None:
         emit(wording.reckoning(answer))
 
 
-def _text(query: Sequence[str]) -> str:
+def today() -> date:
+    """Return the user's own day."""
+    return datetime.now(UTC).astimezone().date()
+
+
+def text_of(query: Sequence[str], hint: str) -> str:
+    """Return what was asked for; - reads it from a pipe.
+
+    Raises:
+        UsageError: it is nothing.
+
+    """
     text = " ".join(query)
     if text == "-":
         text = sys.stdin.buffer.read(MAX_STDIN_CHARS * 4).decode("utf-8", "replace")[:MAX_STDIN_CHARS]
     if not text.strip():
-        raise UsageError("there is nothing to search for", hint="memoria search WORDS, or - to read them from a pipe")
+        raise UsageError("there is nothing to search for", hint=hint)
     return text
 
 
@@ -212,7 +220,8 @@ def _run_batch(session: Session, name: str, how: _How) -> None:
                 emit(line)
 
 
-def _say_unknown(session: Session, answer: Answer) -> None:
+def say_unknown(session: Session, answer: Answer) -> None:
+    """Tell which words no note has."""
     for word, near in list(answer.unknown.items())[:MAX_UNKNOWN]:
         shown = word if len(word) <= MAX_UNKNOWN_CHARS else word[:MAX_UNKNOWN_CHARS] + "…"
         session.talk(f'no note has "{shown}"' + (f'; searched for "{near}" instead' if near else ""))
@@ -224,11 +233,17 @@ def _summarize(session: Session, answer: Answer, request: Request, *, quiet: boo
     if answer.hits:
         if not quiet:
             session.talk(wording.summary(answer))
-    elif not answer.words and not request.query.phrases:
+    else:
+        say_nothing_found(session, answer, request.query, request.filters)
+
+
+def say_nothing_found(session: Session, answer: Answer, query: Query, filters: Filters | None = None) -> None:
+    """Tell why nothing was found."""
+    if not answer.words and not query.phrases:
         session.talk("nothing found: there is no word in that")
     elif not answer.atoms:
         session.talk("nothing found: the brain is empty; memoria ingest PATH fills it")
-    elif any(request.filters[:-1]) or any(request.query.filters) or request.query.phrases or request.query.excluded:
+    elif any((filters or ())[:-1]) or any(query.filters) or query.phrases or query.excluded:
         session.talk("nothing found within these limits")
     elif not answer.unknown and not answer.idfs:
         session.talk("nothing found: these words are too common to be indexed")

@@ -45,6 +45,8 @@ def bridge_name(bridge: Bridge) -> str:
         return f"[[{bridge.name}]]"
     if bridge.kind == "backlink":
         return f"a link to [[{bridge.name}]]"
+    if bridge.kind == "trail":
+        return f"a trail ({bridge.name})"
     return f'"{bridge.name}"'
 
 

@@ -1,7 +1,7 @@
 """Phases 2 and 3: what the best anchors name and share, and where that leads."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoria.model import Bridge, source_node, source_of
 from memoria.retrieve.anchors import Anchors
@@ -21,6 +21,9 @@ from memoria.scoring import (
 from memoria.store import Store
 from memoria.text import MAX_NAME_WORDS, fold, link_key, name_key, phrase_keys, words_as_written
 
+if TYPE_CHECKING:
+    from memoria.retrieve.activation import Limits
+
 GENERIC_SHARE = 0.1  # of all notes: a label that more of them have tells nothing
 NOTE_REACH = 12  # atoms of an anchor's note, before and after it, whose links and names count for it
 NOTE_SHARE = 0.5
@@ -38,6 +41,7 @@ class Walk(NamedTuple):
     walking: bool = True
     strict: bool = False
     dreamed: bool = False  # whether tags of dreams are bridges
+    activating: "Limits | None" = None  # energy spreads from the best hits, too
 
 
 class Reach:

@@ -9,6 +9,7 @@ from memoria.store import Store
 from memoria.text import fold, link_name
 
 MIN_PREFIX = 4  # digits of a key that are taken for one
+_ALIKE = 0.85
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -73,5 +74,21 @@ def describe_atom(store: Store, key: str, atom: int) -> str:
 
 def _suggestion(store: Store, name: str) -> str:
     near = store.find_names(name, most=3, prefix=True)
-    names = ", ".join(dict.fromkeys(f"{found!r}" for _, found, source in near if source))
-    return f"did you mean {names}?" if names else "memoria sources lists what is known"
+    names = [found for _, found, source in near if source] or _alike(store, name)
+    told = ", ".join(dict.fromkeys(f"{found!r}" for found in names))
+    return f"did you mean {told}?" if told else "memoria sources lists what is known"
+
+
+def _alike(store: Store, name: str) -> list[str]:
+    """Return up to three titles, aliases and entities that are written much like a name."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import JaroWinkler
+
+    from memoria.store.dreams import DreamStore
+
+    known = dict.fromkeys([title for _, title, _ in store.titles()])
+    known |= dict.fromkeys(entity.name for entity, _ in DreamStore(store).entities())
+    near = process.extract(
+        fold(name), known, scorer=JaroWinkler.similarity, processor=fold, score_cutoff=_ALIKE, limit=3
+    )
+    return [found for found, _, _ in near]

@@ -1,8 +1,9 @@
 """The Tag-Walker: anchors by words, bridges from the best of them, neighbors over the bridges, one ranking."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nlargest
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memoria.model import Answer, Bridge, Hit, Label, Source, Why, source_node, source_of
 from memoria.retrieve.anchors import Anchors, find_anchors
@@ -11,11 +12,15 @@ from memoria.retrieve.filters import Filters
 from memoria.retrieve.harvest import Harvest, Reach, Walk
 from memoria.retrieve.pages import Pages
 from memoria.retrieve.query import Query
-from memoria.scoring import BEHIND, SAME_PARAGRAPH
+from memoria.scoring import ACTIVATED, BEHIND, SAME_PARAGRAPH
 from memoria.store import Store
 from memoria.text import indexed_text, terms
 
+if TYPE_CHECKING:
+    from memoria.retrieve.activation import Limits
+
 STRICT_HARVEST_TOP = 10
+SEEDS = 5  # of activation
 _COMPLETED = 24  # atoms whose paragraphs are completed: about as many as fill a budget
 
 
@@ -75,9 +80,10 @@ def _fused(store: Store, request: Request, walk: Walk) -> _Found:
         harvest = Harvest(store, anchors, walk, pages, set(request.query.plain))
         reached, bridges = harvest.from_anchors(tops)
         reached = _held_back(reached, anchors.scores)
-    fused = dict(anchors.scores)
-    for atom, reach in reached.items():
-        fused[atom] = fused.get(atom, 0.0) + reach.lent
+    fused = _sum(anchors, reached)
+    if walk.activating and fused:
+        _activate(store, request.query, fused, reached, anchors, walk.activating)
+        fused = _sum(anchors, reached)
     _complete_paragraphs(store, fused, anchors, pages)
     ranked = (
         Ranked(atom, value, atom in reached and reached[atom].lent > anchors.scores.get(atom, 0.0))
@@ -93,6 +99,27 @@ def _fused(store: Store, request: Request, walk: Walk) -> _Found:
         overhead=_overhead(request, pages),
     )
     return _Found(anchors, pages, reached, bridges, fitted)
+
+
+def _sum(anchors: Anchors, reached: dict[int, Reach]) -> dict[int, float]:
+    fused = dict(anchors.scores)
+    for atom, reach in reached.items():
+        fused[atom] = fused.get(atom, 0.0) + reach.lent
+    return fused
+
+
+def _activate(
+    store: Store, query: Query, fused: dict[int, float], reached: dict[int, Reach], anchors: Anchors, limits: "Limits"
+) -> None:
+    """Let energy spread from the best atoms: what arrives at others is one more bridge to them."""
+    from memoria.retrieve.trails import energies, query_tags
+
+    best = nlargest(SEEDS, fused.items(), key=lambda item: item[1])
+    seeds = [(atom, value / best[0][1]) for atom, value in best]
+    for atom, (energy, seed, kinds) in energies(store, seeds, query_tags(store, query), limits).items():
+        lent = min(ACTIVATED * energy, BEHIND * fused[seed] - anchors.scores.get(atom, 0.0))
+        if lent > 0 and anchors.passes(atom):
+            reached.setdefault(atom, Reach()).add(lent, Bridge("trail", ", ".join(kinds), lent, seed))
 
 
 def _strict(store: Store, request: Request, walk: Walk) -> _Found:

@@ -1,8 +1,9 @@
 """The one door to CozoDB: opens it, runs named scripts, turns its failures into ours."""
 
 import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -12,8 +13,7 @@ from memoria.store.scripts import script
 
 _HEADER = b"SQLite format 3\x00"
 _TABLE = b"CREATE TABLE cozo"  # on the first page; the engine would add it to the file of another program
-_BUSY_TRIES = 40
-_BUSY_SECONDS = 0.025
+_BUSY_WAITS = tuple(0.025 * (1 + attempt / 4) for attempt in range(40))  # seconds
 
 _open_paths: dict[str, int] = {}  # path -> how many engines of this process have it open
 
@@ -42,13 +42,13 @@ class Engine:
         self._db = _opened(path)
         _open_paths[path] = _open_paths.get(path, 0) + 1
 
-    def read(self, name: str, /, **params: Any) -> list[Row]:
-        """Run a script that only reads, and return its rows."""
-        for attempt in range(_BUSY_TRIES):
+    def read(self, name: str, waits: Sequence[float] = _BUSY_WAITS, /, **params: Any) -> list[Row]:
+        """Run a script that only reads, and return its rows; while the store is busy, try again after these waits."""
+        for wait in waits:
             try:
                 return self._run(script(name), params, read_only=True)
             except _BusyError:
-                time.sleep(_BUSY_SECONDS * (1 + attempt / 4))
+                time.sleep(wait)
         raise StoreError(f"{self.path} could not be read while another process writes it", hint="try again")
 
     def write(self, name: str, /, **params: Any) -> list[Row]:
@@ -128,12 +128,12 @@ def _check_header(path: str) -> None:
 
 def _opened(path: str) -> Any:
     """Open the file. While another process commits, the engine may panic; a moment later it does not."""
-    for attempt in range(_BUSY_TRIES):
+    for wait in _BUSY_WAITS:
         try:
             with _translated(path), _quiet_panics():
                 return _cozo("sqlite", path)
         except _BusyError:
-            time.sleep(_BUSY_SECONDS * (1 + attempt / 4))
+            time.sleep(wait)
     raise StoreError(f"{path} could not be opened while another process writes it", hint="try again")
 
 
@@ -176,20 +176,46 @@ def _message(error: BaseException) -> str:
     return str(detail)
 
 
+class _Silence:
+    """Standard error, while any thread is in the engine: saved by the first that comes, restored by the last to go."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._saved: int | None = None
+
+    def begin(self) -> None:
+        """Lead standard error to nowhere."""
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                try:
+                    self._saved = os.dup(2)
+                except OSError:  # closed
+                    return
+                os.dup2(_null(), 2)
+
+    def end(self) -> None:
+        """Lead it back."""
+        with self._lock:
+            self._inside -= 1
+            if not self._inside and self._saved is not None:
+                os.dup2(self._saved, 2)
+                os.close(self._saved)
+                self._saved = None
+
+
+_silence = _Silence()
+
+
 @contextmanager
 def _quiet_panics() -> Iterator[None]:
     """Hold back what the engine itself prints when it panics: the failure is told by us, in one sentence."""
-    try:
-        saved = os.dup(2)
-    except OSError:
-        yield
-        return
-    os.dup2(_null(), 2)
+    _silence.begin()
     try:
         yield
     finally:
-        os.dup2(saved, 2)
-        os.close(saved)
+        _silence.end()
 
 
 @cache

@@ -14,6 +14,10 @@ from memoria.text import sanitize_fts_query, terms
 
 _LOOKS = 40  # a writer commits some ten times a second at most, and a search takes some milliseconds
 
+SPREAD_WAITS = tuple(
+    0.05 * 2**attempt for attempt in range(7)
+)  # seconds: activation asks a busy store again after each
+
 Seen = TypeVar("Seen")
 
 
@@ -34,6 +38,17 @@ class Shown(NamedTuple):
     sources: dict[int, Source]
     outlines: dict[int, list[Outline]]
     labels: dict[int, list[Label]]  # node -> its labels
+
+
+class Spread(NamedTuple):
+    """What one level of activation reads of its frontier, of one state."""
+
+    edges: list[tuple[Edge, float]]  # and its tag_sim: what can pass on enough
+    degrees: dict[int, int]
+    open: set[int]  # nodes with an edge to what was not visited
+    outlines: dict[int, list[Outline]]  # source -> the order of its atoms
+    tags: dict[int, list[str]]  # source -> its tags
+    paths: dict[int, str]  # of the sources, and of those that the edges lead to
 
 
 class Place(NamedTuple):
@@ -353,6 +368,59 @@ class Store:
     def degrees(self, nodes: Iterable[int]) -> dict[int, int]:
         """Return how many edges these nodes have, if any; what places in a note imply is not counted."""
         return dict(self._engine.read("query/degrees", nodes=list(nodes)))
+
+    def spread(
+        self,
+        frontier: Iterable[tuple[int, float]],
+        visited: Iterable[int],
+        sources: Iterable[int],
+        tags: Iterable[str],
+        *,
+        floor: float,
+        least: float,
+        wide: int,
+    ) -> Spread:
+        """Return what these (node, energy) can pass on to nodes not visited, and what is needed of these sources.
+
+        Nodes with more than `wide` edges are left out: `strongest` reads them.
+        """
+        rows = self._engine.read(
+            "query/spread",
+            SPREAD_WAITS,
+            frontier=[list(pair) for pair in frontier],
+            visited=[[node] for node in visited],
+            sources=list(sources),
+            tags=list(tags),
+            floor=floor,
+            least=least,
+            wide=wide,
+        )
+        found = Spread([], {}, set(), {}, {}, {})
+        for what, node, row in rows:
+            if what == "edge":
+                end, kind, weight, similarity, edge_tags, way, type_ = row
+                edge = Edge(node, end, kind, weight, way, tuple(edge_tags), "", "", type=type_)
+                found.edges.append((edge, similarity))
+            elif what == "degree":
+                found.degrees[node] = row[0]
+            elif what == "open":
+                found.open.add(node)
+            elif what == "path":
+                found.paths[node] = row[0]
+            elif what == "outline":
+                found.outlines[node] = unpack_outline(row[0])
+                found.paths[node] = row[1]
+            else:
+                found.tags.setdefault(node, []).append(row[0])
+        return found
+
+    def strongest(self, node: int, most: int) -> list[Edge]:
+        """Return the strongest edges of a node that has very many."""
+        rows = self._engine.read("query/strongest", SPREAD_WAITS, node=node, most=most)
+        return [
+            Edge(node, end, kind, weight, way, tuple(tags), "", "", type=type_)
+            for _, end, kind, weight, tags, way, type_ in rows
+        ]
 
     def linked_sources(self) -> set[int]:
         """Return the sources that links lead from or to."""
