@@ -198,3 +198,48 @@ def decayed(value: float, age_days: float) -> float:
 def salience(centrality: float, use: float) -> float:
     """Return how much a node matters: the larger of its place in the graph and its use."""
     return max(centrality, use)
+
+
+# Facts: how much each tells, as recall ranks them.
+SOURCE_WEIGHTS = {"user_edit": 2.0, "file": 1.5, "system": 1.2, "conversation": 1.0}
+OTHER_SOURCE_WEIGHT = 1.0
+WEEK_SECONDS = 7 * DAY_SECONDS
+GRACE_PERIOD_WEEKS = 1.0
+WEEKLY_DECAY = 0.95
+USAGE_GAIN = 0.5
+CONFIRMED_WEIGHT = 1.2
+
+
+class FactScore(NamedTuple):
+    """How a fact comes to its score: the product of the last five."""
+
+    score: float
+    age_weeks: float
+    confidence: float
+    source_weight: float
+    decay: float
+    usage: float
+    status_weight: float
+
+
+def fact_decay(age_weeks: float) -> float:
+    """Return what is left of a fact that was not used for so long: 5% less a week, after a week of grace."""
+    return WEEKLY_DECAY ** (age_weeks - GRACE_PERIOD_WEEKS) if age_weeks > GRACE_PERIOD_WEEKS else 1.0
+
+
+def fact_usage(count: int) -> float:
+    """Return the boost of a fact that was used so often."""
+    return 1 + math.log10(count + 1) * USAGE_GAIN
+
+
+def fact_score(confidence: float, origin: str, status: str, count: int, age_seconds: float) -> FactScore:
+    """Return how much a fact tells, with every factor."""
+    age_weeks = age_seconds / WEEK_SECONDS
+    factors = (
+        confidence,
+        SOURCE_WEIGHTS.get(origin, OTHER_SOURCE_WEIGHT),
+        fact_decay(age_weeks),
+        fact_usage(count),
+        CONFIRMED_WEIGHT if status == "confirmed" else 1.0,
+    )
+    return FactScore(math.prod(factors), age_weeks, *factors)

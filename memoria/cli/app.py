@@ -22,6 +22,8 @@ COMMANDS = {
     "dream": "dream",
     "storylines": "storylines",
     "macros": "storylines",
+    "fact": "fact",
+    "entity": "entity",
     "links": "links",
     "orphans": "links",
     "forget": "forget",
