@@ -3,20 +3,28 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from memoria.brain import Brain
 from memoria.errors import StoreMissingError, UsageError
 from memoria.graph import byhand
 from memoria.graph.entities import PRECEDENCE
 from memoria.graph.facts import predicate_of
-from memoria.graph.lookup import HOLDING, STATUSES, Trust, told, told_of
+from memoria.graph.lookup import HOLDING, STATUSES, Known, Sides, Trust, known_by, told, told_of
 from memoria.graph.roster import Listed, Portrait, find_entity, portrait, roster
 from memoria.graph.settle import settle
 from memoria.model import Entity, Told
+from memoria.retrieve.query import Query
+from memoria.retrieve.recall import Reach, Recall, recall
+from memoria.retrieve.walker import Request
 from memoria.store import Seen, Store
 from memoria.store.facts import FactStore
 from memoria.store.writer import StoreWriter
 from memoria.text import fold
+
+_TITLES = 10  # hits of a search whose notes may be anchors
+_REMEMBERED = 4_000  # answers, and entities
+_WARMED = 50
 
 
 class Knowledge:
@@ -29,6 +37,11 @@ class Knowledge:
         """Return what `look` sees in the store, of one state."""
         with self.brain.reading() as store:
             return store.of_one_state(lambda: look(store))
+
+    def recall(self, query: Query, reach: Reach, **options: Any) -> Recall:
+        """Recall what is told about what a query means."""
+        with self.brain.reading() as store:
+            return Memory(self, store).recall(query, reach, **options)
 
     @property
     def trust(self) -> Trust:
@@ -56,15 +69,14 @@ class Knowledge:
         def look(store: Store) -> list[Told]:
             view = FactStore(store)
             if subject:
-                return told_of(view, find_entity(view, subject), self.trust)
+                known = find_entity(view, subject)
+                return told_of(view, [known], self.trust)[known.entity.node].about
             return sorted(told(view, view.all(), self.trust), key=lambda one: (one.fact.subject, one.fact.predicate))
 
         wanted = (status,) if status else STATUSES if everything else HOLDING
         kept = predicate_of(predicate) if predicate else None
         return [
-            one
-            for one in self._seen(look)
-            if one.status in wanted and (kept is None or one.fact.predicate == kept)
+            one for one in self._seen(look) if one.status in wanted and (kept is None or one.fact.predicate == kept)
         ]
 
     def entities(self, text: str = "", kind: str | None = None) -> list[Listed]:
@@ -154,3 +166,76 @@ class Knowledge:
         """Make one of two entities."""
         with self._stating(wait) as store:
             return byhand.merge_entities(store, name, into)
+
+
+class Memory:
+    """An open store in a process that lives on: it remembers answers for a while, and what is told of entities.
+
+    Both are dropped when the store has changed.
+    """
+
+    def __init__(self, knowledge: Knowledge, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+        self._knowledge = knowledge
+        self._store = store
+        self._view = FactStore(store)
+        self._clock = clock
+        self._generation = -1
+        self._answers: dict[tuple[Any, ...], tuple[float, Recall]] = {}
+        self._sides: dict[int, Sides] = {}
+        self.hits = 0  # answers that were remembered
+
+    def recall(
+        self, query: Query, reach: Reach, *, budget: int | None = None, plain: bool = False, limit: int = _TITLES
+    ) -> Recall:
+        """Recall what is told about what a query means."""
+        config = self._knowledge.brain.config
+        if budget is None:
+            budget = config["search.budget"]
+        self._forget_if_changed()
+        now = self._clock()
+        asked = (query.text, query.phrases, query.excluded, query.excluded_phrases, query.filters, reach, budget, plain)
+        known = self._answers.get(asked)
+        if known and now - known[0] < config["recall.cache_seconds"]:
+            self.hits += 1
+            return known[1]
+
+        def best_titles() -> list[str]:
+            request = Request(query, query.filters, None, limit)
+            return [hit.title for hit in self._knowledge.brain.answer(self._store, request).hits]
+
+        found = self._store.of_one_state(
+            lambda: recall(
+                self._view, query, reach,
+                facts=self._facts, best_titles=best_titles, budget=budget, now=now, plain=plain,
+            )
+        )  # fmt: skip
+        if len(self._answers) >= _REMEMBERED:
+            self._answers.clear()
+        self._answers[asked] = (now, found)
+        return found
+
+    def warm(self, most: int = _WARMED) -> int:
+        """Read what is told of the entities that most facts lead to, ahead of the first question."""
+        self._forget_if_changed()
+        found = known_by(self._view, self._view.most_named(most))
+        knowns = [known for some in found.values() for known in some]
+        self._sides.update(self._facts(knowns))
+        return len(knowns)
+
+    def _forget_if_changed(self) -> None:
+        generation = self._store.generation()
+        if generation != self._generation:
+            self._generation = generation
+            self._answers.clear()
+            self._sides.clear()
+
+    def _facts(self, knowns: Iterable[Known]) -> dict[int, Sides]:
+        wanted = list(knowns)
+        self._forget_if_changed()
+        missing = [known for known in wanted if known.entity.node not in self._sides]
+        if missing:
+            if len(self._sides) > _REMEMBERED:
+                self._sides.clear()
+                missing = wanted
+            self._sides.update(told_of(self._view, missing, self._knowledge.trust))
+        return {known.entity.node: self._sides[known.entity.node] for known in wanted}

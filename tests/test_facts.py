@@ -18,7 +18,7 @@ from memoria.errors import AmbiguousError, NotFoundError, UsageError
 from memoria.graph import byhand
 from memoria.graph.entities import name_of
 from memoria.graph.facts import fact_key, predicate_of, relationships
-from memoria.graph.lookup import Trust, known_by, told, told_of, told_to
+from memoria.graph.lookup import Trust, known_by, told, told_of
 from memoria.graph.roster import find_entity, mentions, roster
 from memoria.graph.use import fold_in
 from memoria.ingest import Given, forget, ingest_files
@@ -48,7 +48,8 @@ def said(store: StoreWriter) -> set[tuple[str, str, str, str, int, str]]:
 
 def about(store: StoreWriter, name: str) -> list[Told]:
     view = FactStore(store)
-    return told_of(view, find_entity(view, name), TRUST)
+    known = find_entity(view, name)
+    return told_of(view, [known], TRUST)[known.entity.node].about
 
 
 def status(store: StoreWriter, name: str) -> dict[str, str]:
@@ -426,8 +427,9 @@ def test_two_names_are_merged_into_one_entity(tmp_path: Path, store: StoreWriter
         known = find_entity(FactStore(store), name)
         assert (known.entity.name, known.entity.aliases) == ("Ines Carvalho", ("Ines",))
         assert status(store, name) == {"likes tea": "staged", "type person": "staged", "knows Cy": "staged"}
-    incoming = told_to(FactStore(store), find_entity(FactStore(store), "Ines"), TRUST)
-    assert {one.fact.predicate for one in incoming} == {"people", "owner"}
+    ines = find_entity(FactStore(store), "Ines")
+    sides = told_of(FactStore(store), [ines], TRUST)[ines.entity.node]
+    assert {one.fact.predicate for one in sides.leading} == {"people", "owner"}
     ingest(store, tmp_path)
     assert find_entity(FactStore(store), "Ines").entity.name == "Ines Carvalho"
     with pytest.raises(UsageError, match="one already"):

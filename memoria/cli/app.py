@@ -22,6 +22,7 @@ COMMANDS = {
     "dream": "dream",
     "storylines": "storylines",
     "macros": "storylines",
+    "recall": "recall",
     "fact": "fact",
     "entity": "entity",
     "links": "links",

@@ -59,7 +59,7 @@ def add(
     for other in session.knowledge.contradicting(found[0]):
         session.talk(
             f"{other.fact.name} {other.fact.predicate} is also {other.fact.value!r} "
-            f"({_where(other)}); --confidence 0.95 would supersede it"
+            f"({where(other)}); --confidence 0.95 would supersede it"
         )
 
 
@@ -136,7 +136,7 @@ def _print(found: Sequence[Told], *, as_json: bool) -> None:
         return
     rows = [
         [one.fact.key, one.fact.name, one.fact.predicate, one.fact.value, f"{one.confidence:.2f}", _status(one),
-         _where(one)]
+         where(one)]
         for one in found
     ]  # fmt: skip
     columns = [("key", "dim"), ("subject", "bold"), ("predicate", "magenta"), ("object", ""), ("sure", "number"),
@@ -176,5 +176,6 @@ def _status(one: Told) -> str:
     return f"{one.status} ({' to '.join(spans)})"
 
 
-def _where(one: Told) -> str:
+def where(one: Told) -> str:
+    """Return where a fact stands."""
     return ", ".join(f"{shown_path(path)}:{line}" for path, line in one.places) or "by hand"

@@ -71,7 +71,7 @@ def run(
         requests = _requests(batch, filters, budget, limit, today)
         _run_batch(session, requests, mode, shares, explain=explain)
         return
-    text = _text(query)
+    text = text_of(query)
     request = Request(Query.parse(text, today), filters, budget, limit, overhead)
     answer = session.brain.search(request, mode=mode, shares=shares)
     if no_dream_tags:
@@ -109,7 +109,13 @@ def run(
         leave(1)
 
 
-def _text(query: Sequence[str]) -> str:
+def text_of(query: Sequence[str]) -> str:
+    """Return the query that was given, or that comes through a pipe.
+
+    Raises:
+        UsageError: there is none.
+
+    """
     text = " ".join(query)
     if text == "-":
         text = sys.stdin.buffer.read(MAX_STDIN_CHARS * 4).decode("utf-8", "replace")[:MAX_STDIN_CHARS]
@@ -131,7 +137,13 @@ def _shares(split: str | None) -> Shares | None:
 def _requests(
     name: str, filters: Filters, budget: int | None, limit: int | None, today: date
 ) -> Iterator[tuple[object, Request]]:
-    """Yield (id, request) of a file of queries: JSON objects with `query` and perhaps `id`, or plain lines."""
+    """Yield (id, request) of a file of queries."""
+    for label, text in queries_in(name):
+        yield label, Request(Query.parse(text, today), filters, budget, limit)
+
+
+def queries_in(name: str) -> Iterator[tuple[object, str]]:
+    """Yield (id, query) of a file of queries: JSON objects with `query` and perhaps `id`, or plain lines."""
     import json
 
     try:
@@ -147,7 +159,7 @@ def _requests(
             except (ValueError, KeyError):
                 raise UsageError(f'{name} line {number} is not JSON with a "query"') from None
         if isinstance(text, str) and text:
-            yield label, Request(Query.parse(text, today), filters, budget, limit)
+            yield label, text
 
 
 def _run_batch(

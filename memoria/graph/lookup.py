@@ -167,18 +167,48 @@ def _age(one: Told) -> tuple[int, bool, int]:
     return one.fact.made, one.fact.source == 0, one.fact.line
 
 
-def told_of(view: FactStore, known: Known, trust: Trust) -> list[Told]:
-    """Return what is told about an entity, in whatever status, the surest first."""
-    return told(view, view.about(known.keys), trust)
+class Sides(NamedTuple):
+    """What is told about an entity, and about others that leads to it; in whatever status, the surest first."""
+
+    about: list[Told]
+    leading: list[Told]
 
 
-def told_to(view: FactStore, known: Known, trust: Trust) -> list[Told]:
-    """Return what is told about others that leads to an entity, the surest first."""
-    pairs = {(subject, key) for _, subject, key in view.leading_to(known.keys, most=MOST_INCOMING)}
-    facts = view.at(pairs) if pairs else []
-    contested = {fact.subject for fact in facts if fact.predicate in trust.single}
-    if contested:
-        facts = [*(fact for fact in facts if fact.subject not in contested), *view.about(contested)]
-    wanted = {key for _, key in pairs}
-    own = set(known.keys)
-    return [one for one in told(view, facts, trust) if one.fact.key in wanted and one.fact.subject not in own]
+def told_of(view: FactStore, knowns: Iterable[Known], trust: Trust) -> dict[int, Sides]:
+    """Return what is told about these entities, and what leads to them."""
+    entities = {known.entity.node: known for known in knowns}
+    keys = {key for known in entities.values() for key in known.keys}
+    if not keys:
+        return {}
+    facts = {(fact.key, fact.source, fact.line): fact for fact in view.about(keys)}
+    led = view.leading_to(keys, most=MOST_INCOMING * len(entities))
+    more = view.at({(subject, key) for _, subject, key in led if subject not in keys}) if led else []
+    contested = {fact.subject for fact in more if fact.predicate in trust.single}
+    more += view.about(contested) if contested else []
+    facts.update(((fact.key, fact.source, fact.line), fact) for fact in more)
+    every = told(view, facts.values(), trust)
+    by_subject: dict[str, list[Told]] = {}
+    by_object: dict[str, list[Told]] = {}
+    for one in every:
+        by_subject.setdefault(one.fact.subject, []).append(one)
+        by_object.setdefault(one.fact.object, []).append(one)
+    place = {one.fact.key: number for number, one in enumerate(every)}
+
+    def ordered(found: Iterable[Told]) -> list[Told]:
+        return sorted(found, key=lambda one: place[one.fact.key])
+
+    return {
+        node: Sides(
+            _once(ordered(one for key in known.keys for one in by_subject.get(key, ()))),
+            ordered(one for key in known.keys for one in by_object.get(key, ()) if one.fact.subject not in known.keys),
+        )
+        for node, known in entities.items()
+    }
+
+
+def _once(found: Iterable[Told]) -> list[Told]:
+    """Return facts without those that say the same under another of the entity's names."""
+    kept: dict[tuple[str, str], Told] = {}
+    for one in found:
+        kept.setdefault((one.fact.predicate, one.fact.object or one.fact.value), one)
+    return list(kept.values())

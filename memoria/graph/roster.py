@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memoria.errors import AmbiguousError, NotFoundError
 from memoria.graph.entities import entity_node, is_file, name_of
-from memoria.graph.lookup import Known, Trust, known_by, told_of, told_to
+from memoria.graph.lookup import Known, Trust, known_by, told_of
 from memoria.model import Entity, Link, Told, source_of
 from memoria.store.facts import FactStore
 from memoria.text import link_key
@@ -41,7 +41,8 @@ def portrait(view: FactStore, name: str, trust: Trust) -> Portrait:
 
     """
     known = find_entity(view, name)
-    return Portrait(mentions(view, known), told_of(view, known, trust), told_to(view, known, trust))
+    sides = told_of(view, [known], trust)[known.entity.node]
+    return Portrait(mentions(view, known), sides.about, sides.leading)
 
 
 def link_names(link: Link) -> str:

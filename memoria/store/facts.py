@@ -51,6 +51,10 @@ class FactStore:
         pairs = [(subject, key) for key in keys for subject in self.with_prefix(key).values()]
         return self.at(pairs) if pairs else []
 
+    def most_named(self, most: int) -> list[str]:
+        """Return the names to which most relations, relationships and facts by hand lead."""
+        return [row[1] for row in self._engine.read("query/most_named", most=most)]
+
     def at(self, pairs: Iterable[tuple[str, str]]) -> list[Fact]:
         """Return the facts with these (subject, key)."""
         return [Fact(*row) for row in self._engine.read("query/facts_at", pairs=[list(pair) for pair in pairs])]
