@@ -436,6 +436,18 @@ def test_two_names_are_merged_into_one_entity(tmp_path: Path, store: StoreWriter
         byhand.merge_entities(store, "Ines", "Ines Carvalho")
 
 
+def test_dreams_keep_what_people_said_of_names(vault: Shell) -> None:
+    vault.ok("dream", "-q")
+    vault.ok("entity", "merge", "Olga Ferraz", "João Sequeira")
+    vault.ok("entity", "rename", "Marta", "The Boss")
+    before = vault.ok("entity", "list")
+    for full in ([], ["--full"]):
+        vault.ok("dream", "-q", *full)
+        assert vault.ok("entity", "list") == before
+        assert json.loads(vault.ok("entity", "show", "Dona Olga", "--json"))["name"] == "João Sequeira"
+    assert vault.run("doctor").code == 0
+
+
 def test_an_entity_is_renamed_and_keeps_its_facts(store: StoreWriter) -> None:
     byhand.add_fact(store, ("tbrandt", "likes", "tea"), None, NOW)
     byhand.rename_entity(store, "tbrandt", "Tomas Brandt")

@@ -202,7 +202,7 @@ def _free(view: FactStore, name: str, entity: Entity) -> None:
 
 
 def _put(view: FactStore, entity: Entity, aliases: Iterable[str]) -> Entity:
-    others = tuple(dict.fromkeys(alias for alias in aliases if name_of(alias) != name_of(entity.name)))
+    others = tuple(sorted({alias for alias in aliases if name_of(alias) != name_of(entity.name)}))
     entity = entity._replace(aliases=others, origin="hand")
     view.put(entities=[entity], names=sorted({(name_of(name), entity.node) for name in (entity.name, *others)}))
     return entity

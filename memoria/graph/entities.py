@@ -117,6 +117,12 @@ def gather(
     """
     placed: list[tuple[Naming, int, str | None]] = []
     canonical = {name: min(nodes) for name, nodes in also_called.items() if nodes}
+    said = {
+        name: node
+        for name, nodes in also_called.items()
+        for node in nodes
+        if node in known and known[node].origin == "hand"
+    }
     every = list(found)
     for naming, _ in every:
         if naming.about:
@@ -125,6 +131,7 @@ def gather(
     for naming, day in every:
         own = entity_node(naming.name)
         node = own if naming.about or own in known else canonical.get(name_of(naming.name), own)
+        node = said.get(name_of(naming.name), node)  # people have the last word
         placed.append((naming, node, day))
     entities: dict[int, Entity] = {}
     written: dict[int, Counter[str]] = {}
