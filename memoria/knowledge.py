@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from memoria.brain import Brain
@@ -13,7 +14,13 @@ from memoria.graph.facts import predicate_of
 from memoria.graph.lookup import HOLDING, STATUSES, Known, Sides, Trust, known_by, told, told_of
 from memoria.graph.roster import Listed, Portrait, find_entity, portrait, roster
 from memoria.graph.settle import settle
-from memoria.model import Entity, Told
+from memoria.model import Answer, Entity, Told
+from memoria.retrieve import traverse as traversing
+from memoria.retrieve.expansion import expand
+from memoria.retrieve.explore import Asked, Explorer, Rules
+from memoria.retrieve.filters import Filters
+from memoria.retrieve.granularity import Explored, Teller
+from memoria.retrieve.nodes import Reached, described, starts_of
 from memoria.retrieve.query import Query
 from memoria.retrieve.recall import Reach, Recall, recall
 from memoria.retrieve.walker import Request
@@ -42,6 +49,59 @@ class Knowledge:
         """Recall what is told about what a query means."""
         with self.brain.reading() as store:
             return Memory(self, store).recall(query, reach, **options)
+
+    def explore(
+        self, queries: Sequence[Asked], granularity: int, rules: Rules, *, multi_query: bool = False
+    ) -> Explored:
+        """Explore what queries find; with `multi_query`, each is joined by those that complement it."""
+        now = time.time()
+        today = datetime.fromtimestamp(now, UTC).astimezone().date()
+
+        def look(store: Store) -> Explored:
+            view = FactStore(store)
+
+            def search(query: Query, filters: Filters, limit: int) -> Answer:
+                return self.brain.answer(store, Request(query, filters, None, limit))
+
+            asked = list(queries)
+            for one in queries if multi_query else ():
+                query = Query.parse(one.text, today)
+                found = search(query, rules.filters.joined(query.filters), _TITLES)
+                asked += expand(view, query, found, rules.trust, one.threshold)
+            explored = Explorer(view, search, rules, now).explore(asked, today)
+            return Teller(view, explored, granularity).tell()
+
+        return self._seen(look)
+
+    def traverse(
+        self,
+        names: Sequence[str],
+        *,
+        mode: str = "walk",
+        depth: int = traversing.DEPTH,
+        top: int = traversing.TOP,
+        damping: float = traversing.DAMPING,
+        kinds: Sequence[str] = (),
+    ) -> list[Reached]:
+        """Return what is around some nodes: atoms, notes or entities.
+
+        Raises:
+            NotFoundError: nothing is called so.
+
+        """
+
+        def look(store: Store) -> list[Reached]:
+            view = FactStore(store)
+            starts = [node for name in names for node in starts_of(view, name)]
+            edges = traversing.edges_of(store, kinds)
+            if mode == "ppr":
+                steps = traversing.ranked(edges, starts, depth, damping)
+            else:
+                steps = traversing.walk(edges, starts, depth)
+            first = [step for step in steps if step.edge is None]
+            return described(store, [*first, *[step for step in steps if step.edge is not None][:top]])
+
+        return self._seen(look)
 
     @property
     def trust(self) -> Trust:

@@ -243,3 +243,38 @@ def fact_score(confidence: float, origin: str, status: str, count: int, age_seco
         CONFIRMED_WEIGHT if status == "confirmed" else 1.0,
     )
     return FactScore(math.prod(factors), age_weeks, *factors)
+
+
+# Explore: what several queries find, in one ranking.
+RRF_K = 60
+RECENCY_DECAY = 0.02  # a day: half of it is left after 35
+ARCHIVED_BELOW = 0.01  # salience
+WEIGHTS_SLACK = 1e-6
+
+
+class Weights(NamedTuple):
+    """How much each part counts; together 1."""
+
+    semantic: float = 0.3
+    time: float = 0.3
+    salience: float = 0.4
+
+
+def rrf(ranks: Sequence[int], k: int = RRF_K) -> float:
+    """Return the reciprocal rank fusion of the ranks (from 1) that the queries gave; those without one are left out."""
+    return sum(1 / (k + rank) for rank in ranks)
+
+
+def recency(age_days: float) -> float:
+    """Return how recent something is that was changed or used so long ago; what lies ahead is as recent as can be."""
+    return math.exp(-RECENCY_DECAY * max(0.0, age_days))
+
+
+def final_score(weights: Weights, similarity: float, recent: float, salient: float) -> float:
+    """Return the weighted sum of the three parts, each 0 to 1."""
+    return weights.semantic * similarity + weights.time * recent + weights.salience * salient
+
+
+def fuzzy(distance: int, longest: int) -> float:
+    """Return how alike two texts are: the edits between them, by the length of the longer one."""
+    return 1 - distance / longest if longest else 1.0

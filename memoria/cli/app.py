@@ -23,6 +23,8 @@ COMMANDS = {
     "storylines": "storylines",
     "macros": "storylines",
     "recall": "recall",
+    "explore": "explore",
+    "traverse": "traverse",
     "fact": "fact",
     "entity": "entity",
     "links": "links",

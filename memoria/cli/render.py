@@ -118,6 +118,19 @@ def render_narrative(found: "Recall", *, plain: bool) -> None:
         out.print(line)
 
 
+def render_explored(sections: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Print what was explored, a panel for each section."""
+    from rich.panel import Panel
+
+    out = console()
+    for title, lines in sections:
+        text = Text(harmless("\n".join(lines)), overflow="fold")
+        text.highlight_regex(r"(?m)^\d\.\d\d", "dim")
+        text.highlight_regex(r"—[^→\n]*→", "magenta")
+        text.highlight_regex(r"(?m)^ *\d{4}-\d\d-\d\d", "green")
+        out.print(Panel(text, title=title, title_align="left", border_style="cyan", padding=(0, 1)))
+
+
 def render_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: (name, style) of each column, numbers to the right."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))

@@ -1,6 +1,6 @@
 """Facts in the store, and the entities that people made. Apart from the store that a search opens."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memoria.model import Entity, Fact, Field, Link
@@ -50,6 +50,24 @@ class FactStore:
         """Return the facts with these keys."""
         pairs = [(subject, key) for key in keys for subject in self.with_prefix(key).values()]
         return self.at(pairs) if pairs else []
+
+    def relationships(
+        self, predicates: Iterable[str], bounds: Sequence[int | None], *, everything: bool, most: int
+    ) -> list[Fact]:
+        """Return relationships of these types, or all; `bounds` are least and most of attitude, and of proximity."""
+        rows = self._engine.read(
+            "query/relationships",
+            predicates=list(predicates),
+            all=everything,
+            attitude=_bounds(*bounds[:2]),
+            proximity=_bounds(*bounds[2:]),
+            most=most,
+        )
+        return self.at((subject, key) for subject, key in rows) if rows else []
+
+    def saliences(self, nodes: Iterable[int]) -> dict[int, float]:
+        """Return how central these nodes are, as far as dreams know."""
+        return dict(self._engine.read("query/saliences", nodes=list(nodes)))
 
     def most_named(self, most: int) -> list[str]:
         """Return the names to which most relations, relationships and facts by hand lead."""
@@ -173,3 +191,9 @@ class FactStore:
             facts=[list(fact) for fact in new],
             **rest,
         )
+
+
+def _bounds(least: int | None, most: int | None) -> list[int]:
+    """Return (over, below, what an unknown value counts as): unknown is outside of any bounds."""
+    over, below = (least or 1) - 1, (most or 5) + 1
+    return [over, below, below if least or most else over + 1]
