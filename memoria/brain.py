@@ -191,7 +191,7 @@ class Brain:
         return sorted(found, key=lambda item: (-item[3], item[0]))
 
     def used(self, keys: Iterable[str], *, opened: bool = False) -> None:
-        """Note that atoms were listed, or opened; never waits, never fails."""
+        """Note that atoms or facts were listed, or opened; never waits, never fails."""
         from memoria.store import uselog
 
         noted = list(keys)

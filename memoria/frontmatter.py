@@ -91,7 +91,7 @@ def parse(lines: list[str], today: date) -> FrontMatter:
         fields=tuple(
             Field(key, text, line)
             for key, (value, line) in loaded.items()
-            if key not in _OWN_KEYS and (text := _flat(value))
+            if key not in _OWN_KEYS and (text := _flat(_to_first(value) if key == "relationships" else value))
         ),
     )
 
@@ -225,6 +225,14 @@ def _iso(year: int, month: int, day: int, today: date) -> str | None:
     except ValueError:
         return None
     return found.isoformat() if found <= today else None
+
+
+def _to_first(value: Value) -> Value:
+    """Return relationships so that each begins with whom it leads to and ends with the notes on it."""
+    if isinstance(value, dict):
+        order = {"to": -1, "notes": 1}
+        return dict(sorted(value.items(), key=lambda item: order.get(item[0], 0)))
+    return [_to_first(item) for item in value] if isinstance(value, list) else value
 
 
 def _flat(value: Value) -> str:

@@ -161,12 +161,44 @@ class Entity(NamedTuple):
     name: str
     aliases: tuple[str, ...]
     last: str | None  # ISO day of the last note that names it
-    origin: str  # dream | hand
+    origin: str  # dream | hand | note (not stored: what is told of it stands in notes)
 
     @property
     def key(self) -> str:
         """What people and JSON see: 12 hex digits, the same in every brain."""
         return f"{-1 - self.node:012x}"
+
+
+class Fact(NamedTuple):
+    """What a note or a person says about somebody or something, in one place."""
+
+    subject: str  # whom or what it is about, as entities are looked up by it
+    key: str  # 12 hex digits: the same statement has the same one everywhere
+    source: int  # the note; 0 by hand
+    line: int  # of the note; by hand, a number that counts
+    name: str  # the subject as it is written
+    predicate: str
+    object: str  # the value, as entities are looked up by it; "" where it is too long for a name
+    value: str
+    basis: str  # hand | field | people | relationship | relation | inferred
+    confidence: float | None  # given by hand
+    origin: str  # user_edit | file | system | conversation
+    made: int  # seconds since the epoch
+    attitude: int | None = None
+    proximity: int | None = None
+    notes: str = ""
+
+
+class Told(NamedTuple):
+    """A fact with all that is known about it."""
+
+    fact: Fact  # as its surest place says it
+    confidence: float
+    status: str  # staged | confirmed | superseded | retracted
+    until: int | None  # seconds since the epoch, for what was superseded
+    uses: int
+    at: int  # seconds since the epoch: the last use, else when it was made
+    places: tuple[tuple[str, int], ...]  # path and line of each note that says it; none by hand
 
 
 class Root(NamedTuple):

@@ -222,3 +222,83 @@ def decayed(value: float, age_days: float) -> float:
 def salience(centrality: float, use: float) -> float:
     """Return how much a node matters: the larger of its place in the graph and its use."""
     return max(centrality, use)
+
+
+# Facts: how much each tells, as recall ranks them.
+SOURCE_WEIGHTS = {"user_edit": 2.0, "file": 1.5, "system": 1.2, "conversation": 1.0}
+OTHER_SOURCE_WEIGHT = 1.0
+WEEK_SECONDS = 7 * DAY_SECONDS
+GRACE_PERIOD_WEEKS = 1.0
+WEEKLY_DECAY = 0.95
+USAGE_GAIN = 0.5
+CONFIRMED_WEIGHT = 1.2
+
+
+class FactScore(NamedTuple):
+    """How a fact comes to its score: the product of the last five."""
+
+    score: float
+    age_weeks: float
+    confidence: float
+    source_weight: float
+    decay: float
+    usage: float
+    status_weight: float
+
+
+def fact_decay(age_weeks: float) -> float:
+    """Return what is left of a fact that was not used for so long: 5% less a week, after a week of grace."""
+    return WEEKLY_DECAY ** (age_weeks - GRACE_PERIOD_WEEKS) if age_weeks > GRACE_PERIOD_WEEKS else 1.0
+
+
+def fact_usage(count: int) -> float:
+    """Return the boost of a fact that was used so often."""
+    return 1 + math.log10(count + 1) * USAGE_GAIN
+
+
+def fact_score(confidence: float, origin: str, status: str, count: int, age_seconds: float) -> FactScore:
+    """Return how much a fact tells, with every factor."""
+    age_weeks = age_seconds / WEEK_SECONDS
+    factors = (
+        confidence,
+        SOURCE_WEIGHTS.get(origin, OTHER_SOURCE_WEIGHT),
+        fact_decay(age_weeks),
+        fact_usage(count),
+        CONFIRMED_WEIGHT if status == "confirmed" else 1.0,
+    )
+    return FactScore(math.prod(factors), age_weeks, *factors)
+
+
+# Explore: what several queries find, in one ranking.
+RRF_K = 60
+RECENCY_DECAY = 0.02  # a day: half of it is left after 35
+ARCHIVED_BELOW = 0.01  # salience
+WEIGHTS_SLACK = 1e-6
+
+
+class Weights(NamedTuple):
+    """How much each part counts; together 1."""
+
+    semantic: float = 0.3
+    time: float = 0.3
+    salience: float = 0.4
+
+
+def rrf(ranks: Sequence[int], k: int = RRF_K) -> float:
+    """Return the reciprocal rank fusion of the ranks (from 1) that the queries gave; those without one are left out."""
+    return sum(1 / (k + rank) for rank in ranks)
+
+
+def recency(age_days: float) -> float:
+    """Return how recent something is that was changed or used so long ago; what lies ahead is as recent as can be."""
+    return math.exp(-RECENCY_DECAY * max(0.0, age_days))
+
+
+def final_score(weights: Weights, similarity: float, recent: float, salient: float) -> float:
+    """Return the weighted sum of the three parts, each 0 to 1."""
+    return weights.semantic * similarity + weights.time * recent + weights.salience * salient
+
+
+def fuzzy(distance: int, longest: int) -> float:
+    """Return how alike two texts are: the edits between them, by the length of the longer one."""
+    return 1 - distance / longest if longest else 1.0

@@ -1,12 +1,13 @@
 """Checking a brain, and mending what can be derived again from the atoms."""
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from memoria.errors import StoreDamagedError, StoreError
-from memoria.graph.explicit import settle
+from memoria.graph.settle import settle
 from memoria.ingest.note import Surroundings, indexed
 from memoria.ingest.prepare import words_of
 from memoria.links import Resolver
@@ -110,7 +111,7 @@ def rebuild(store: StoreWriter, progress: Progress | None = None) -> int:
             yield writer
 
     store.replace_index(segments(), lambda: atoms)
-    settle(store)
+    settle(store, int(time.time()))
     return atoms
 
 

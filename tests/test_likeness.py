@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from memoria import scoring
 from memoria.dream.centrality import DAMPING, centralities
-from memoria.dream.entities import Naming, entity_node, gather, namings
 from memoria.dream.likeness import PER_KIND, PER_NOTE, Likeness, LikeNote, Near, rarities, vector
+from memoria.graph.entities import Naming, entity_node, gather, namings
 from memoria.graph.use import used
 from memoria.graph.view import implied
 from memoria.model import Entity, Field, Link, Outline

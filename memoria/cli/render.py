@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from urllib.request import pathname2url
 
 from rich.console import Console, Group
@@ -16,6 +17,9 @@ from memoria.cli.session import harmless, shown_path
 from memoria.cli.wording import via_sentence
 from memoria.model import Activation, Answer, Hit, ShownNote
 from memoria.text import terms_of_word, word_spans
+
+if TYPE_CHECKING:
+    from memoria.retrieve.recall import Recall
 
 _PATIENCE = 0.5  # seconds until a progress bar appears
 
@@ -122,6 +126,39 @@ def marked(content: str, wanted: set[str], style: str = "") -> Text:
         if not wanted.isdisjoint(terms_of_word(content[start:end])):
             text.stylize("bold yellow", start, end)
     return text
+
+
+def render_narrative(found: "Recall", *, plain: bool) -> None:
+    """Print what was recalled, a section for each entity."""
+    from memoria.retrieve.recall import header, line_of
+
+    out = console()
+    section = None
+    for one in found.facts:
+        if one.entity != section:
+            if section is not None:
+                out.print()
+            section = one.entity
+            out.print(Text(harmless(header(one.name, plain=plain)), style="bold cyan"))
+        line = Text(harmless(line_of(one, plain=plain)), style="dim" if one.way == "in" else "", overflow="fold")
+        line.highlight_regex(r"^- (?:← |<- )?[^:]*:", "magenta")
+        for path, number in one.told.places[:1]:
+            line.append("  ")
+            line.append_text(path_link(path, number))
+        out.print(line)
+
+
+def render_explored(sections: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Print what was explored, a panel for each section."""
+    from rich.panel import Panel
+
+    out = console()
+    for title, lines in sections:
+        text = Text(harmless("\n".join(lines)), overflow="fold")
+        text.highlight_regex(r"(?m)^\d\.\d\d", "dim")
+        text.highlight_regex(r"—[^→\n]*→", "magenta")
+        text.highlight_regex(r"(?m)^ *\d{4}-\d\d-\d\d", "green")
+        out.print(Panel(text, title=title, title_align="left", border_style="cyan", padding=(0, 1)))
 
 
 def render_table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:

@@ -191,7 +191,7 @@ def _shares(split: str | None) -> Shares | None:
     return Shares(int(parts[1]) / 100, least=3 if int(parts[1]) else 0)
 
 
-def _queries(name: str) -> Iterator[tuple[object, str]]:
+def queries_in(name: str) -> Iterator[tuple[object, str]]:
     """Yield (id, query) of a file of queries: JSON objects with `query` and perhaps `id`, or plain lines."""
     import json
 
@@ -214,7 +214,7 @@ def _queries(name: str) -> Iterator[tuple[object, str]]:
 def _run_batch(session: Session, name: str, how: _How) -> None:
     brain = session.brain
     with brain.reading() as store:
-        for label, text in _queries(name):
+        for label, text in queries_in(name):
             answer = brain.answer(store, how.request(text), mode=how.mode, shares=how.shares)
             for line in wording.json_lines(answer, explain=how.explain, label=label):
                 emit(line)

@@ -2,10 +2,13 @@
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memoria import config
 from memoria.brain import Brain
+
+if TYPE_CHECKING:
+    from memoria.knowledge import Knowledge
 
 
 class Session:
@@ -24,6 +27,13 @@ class Session:
         if self._brain is None:
             self._brain = Brain.find(self._flag)
         return self._brain
+
+    @property
+    def knowledge(self) -> "Knowledge":
+        """What the brain knows about whom and what."""
+        from memoria.knowledge import Knowledge
+
+        return Knowledge(self.brain)
 
     @property
     def named_folder(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from memoria.dream import mentions
 from memoria.dream.context import Dream, DreamNote, Due, Tags, changed_edges, edge_line, freeze
-from memoria.dream.entities import Naming, gather, name_of, namings
+from memoria.graph.entities import Naming, gather, name_of, namings
 from memoria.graph.explicit import edge_tags
 from memoria.links import Resolver
 from memoria.model import Edge, Entity, Field, Link, StepReport, source_node, source_of

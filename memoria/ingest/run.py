@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memoria.config import Config
 from memoria.errors import NoteError, StoreError
-from memoria.graph.explicit import settle
+from memoria.graph.settle import settle
 from memoria.ingest.note import Known, drop_note, indexed, note_labels, put_note
 from memoria.ingest.plan import Given, Plan, Task, make_plan, recalled, remembered
 from memoria.ingest.prepare import Job, Prepared, file_source, prepared, work_all
@@ -146,7 +146,7 @@ def ingest_files(
     interrupted = _ingest_tasks(run, plan, progress, stopped)
     run.flush()
     if not dry_run:
-        settle(store)
+        settle(store, int(now))
         if not interrupted:
             store.merge_segments()
     return run.report(started, interrupted=interrupted)
@@ -272,7 +272,7 @@ def ingest_texts(
         run.flush_if_full()
     run.flush()
     if not dry_run:
-        settle(store)
+        settle(store, int(now))
         if not interrupted:
             store.merge_segments()
     return run.report(started, interrupted=interrupted)
@@ -359,6 +359,6 @@ def forget(store: StoreWriter, sources: Iterable[Source], *, now: float, roots: 
         batch.drop_root(root)
     if not batch.empty:
         store.write(batch, now=int(now))
-        settle(store)
+        settle(store, int(now))
         store.merge_segments()
     return count

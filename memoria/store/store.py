@@ -349,6 +349,10 @@ class Store:
         """Return the edges of these nodes, the strongest of each first."""
         return [edge_of(row) for row in self._engine.read("query/edges", nodes=list(nodes))]
 
+    def strongest_edges(self, nodes: Iterable[int], most: int) -> list[Edge]:
+        """Return the strongest edges of these nodes, so many of each."""
+        return [edge_of(row) for row in self._engine.read("query/strongest_edges", nodes=list(nodes), most=most)]
+
     def meant_edges(self) -> list[Edge]:
         """Return all edges that people wrote, from where they wrote them."""
         return [edge_of(row) for row in self._engine.read("query/meant_edges")]

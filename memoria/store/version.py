@@ -8,7 +8,7 @@ from memoria.errors import StoreDamagedError, StoreError, StoreMissingError, Sto
 if TYPE_CHECKING:
     from memoria.store.engine import Engine
 
-VERSION = 3
+VERSION = 4
 
 
 def version_of(engine: "Engine") -> int:

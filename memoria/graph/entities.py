@@ -49,7 +49,8 @@ def entity_node(name: str) -> int:
 
 def name_of(name: str) -> str:
     """Return a name as entities are looked up by it."""
-    return name_key(name) or " ".join(fold(name).split())
+    plain = "" if "+" in name or "#" in name else name_key(name)  # C, C++ and C# are three
+    return plain or " ".join(fold(name).split())
 
 
 def namings(
@@ -68,7 +69,7 @@ def namings(
                 found.append(Naming(source, kind, title, aliases, about=True))
         elif field.name in PEOPLE:
             line = None if node == source else field.line
-            found += (Naming(node, "person", name, line=line) for name in _people(field.value))
+            found += (Naming(node, "person", name, line=line) for name in people(field.value))
     for atom, link in links:
         name = _name(link)
         if name:
@@ -76,7 +77,8 @@ def namings(
     return found
 
 
-def _people(value: str) -> list[str]:
+def people(value: str) -> list[str]:
+    """Return the names in a list of people."""
     parts = (part.strip().removeprefix("[[").removesuffix("]]").split("|")[0] for part in re.split(r"[,;\n]", value))
     names = (part.strip().lstrip("@").strip("\"'") for part in parts)
     return [name for name in names if name and name[0].isalpha() and _is_name(name)]
@@ -86,7 +88,7 @@ def _name(link: Link) -> str:
     if link.kind == "person":
         return re.sub(r"[._-]+", " ", link.target)
     base = posixpath.basename(link.target.replace("\\", "/").rstrip("/"))
-    if _is_file(link):
+    if is_file(link):
         return base if _is_name(base) else ""
     if link.kind == "markdown":
         return ""  # a path that leads nowhere names nothing
@@ -97,12 +99,13 @@ def _is_name(name: str) -> bool:
     return len(name) <= MAX_NAME_CHARS and len(name.split()) <= MAX_NAME_WORDS and any(map(str.isalnum, name))
 
 
-def _is_file(link: Link) -> bool:
+def is_file(link: Link) -> bool:
+    """Tell whether a link leads to a file that is no note."""
     return bool(_EXTENSION.search(link.target)) and not link.target.lower().endswith((".md", ".markdown", ".txt"))
 
 
 def _kind(link: Link) -> str:
-    return "person" if link.kind == "person" else "artifact" if _is_file(link) else "concept"
+    return "person" if link.kind == "person" else "artifact" if is_file(link) else "concept"
 
 
 def gather(
@@ -114,6 +117,12 @@ def gather(
     """
     placed: list[tuple[Naming, int, str | None]] = []
     canonical = {name: min(nodes) for name, nodes in also_called.items() if nodes}
+    said = {
+        name: node
+        for name, nodes in also_called.items()
+        for node in nodes
+        if node in known and known[node].origin == "hand"
+    }
     every = list(found)
     for naming, _ in every:
         if naming.about:
@@ -122,6 +131,7 @@ def gather(
     for naming, day in every:
         own = entity_node(naming.name)
         node = own if naming.about or own in known else canonical.get(name_of(naming.name), own)
+        node = said.get(name_of(naming.name), node)  # people have the last word
         placed.append((naming, node, day))
     entities: dict[int, Entity] = {}
     written: dict[int, Counter[str]] = {}
