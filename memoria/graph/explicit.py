@@ -9,6 +9,7 @@ from memoria.scoring import LINK_WEIGHT, SURE_WEIGHT
 from memoria.store.store import Place, Store
 from memoria.store.writer import StoreWriter
 
+_BOTH_WAYS = "both ways"
 END_TAGS = 3  # of each end, where the two share none
 _PAGE = 5_000  # atoms whose links are read together
 _WHOLE = 0.2  # of the sources: from here on, all links are read at once
@@ -47,7 +48,7 @@ def settle(store: StoreWriter) -> int:
     if not everything:
         before = {(source_of(edge.start), source_of(edge.end)) for edge in stored}
         after = {(source_of(found.atom), found.source) for found in meant}
-        back = _linking_back(store, before ^ after) - links.keys()
+        back = (_linking_back(store, before ^ after) | _linked_both_ways(store, pending)) - links.keys()
         more, more_stored = _read(store, back)
         meant += _resolved(more, resolver, by_id)
         stored += more_stored
@@ -110,6 +111,12 @@ def _linking_back(store: Store, pairs: Iterable[tuple[int, int]]) -> set[int]:
     return {edge.end for edge in edges if _links_here(edge) and source_of(edge.end) in ends[edge.start]}
 
 
+def _linked_both_ways(store: Store, sources: Iterable[int]) -> set[int]:
+    """Return the atoms whose links count for more because these notes link back: atoms of theirs may be gone."""
+    edges = store.edges([source_node(source) for source in sources])
+    return {edge.end for edge in edges if _links_here(edge) and edge.why == _BOTH_WAYS}
+
+
 def _stored_pairs(store: Store, pairs: Iterable[tuple[int, int]], but: Iterable[int]) -> set[tuple[int, int]]:
     """Return who links to the notes that link, as the store knows it, without what these atoms link to."""
     read = set(but)
@@ -165,7 +172,7 @@ def _edges(meant: Iterable[_Meant], pairs: set[tuple[int, int]], tags: dict[int,
                 way="out",
                 tags=edge_tags(ours, tags.get(source_node(source), ())),
                 origin="note",
-                why="both ways" if both else "",  # what it says stands in the note, and in `link`
+                why=_BOTH_WAYS if both else "",  # what it says stands in the note, and in `link`
                 line=link.line,
                 type=link.text if typed else None,
             )
