@@ -36,7 +36,7 @@ layers: $(READY) ## Check who imports whom
 	$(BIN)/lint-imports
 
 test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: lint types layers test ## Everything that CI runs
 

@@ -814,7 +814,9 @@ def test_looking_makes_no_brain(shell: Shell, args: list[str], named: bool) -> N
 def test_looking_changes_nothing(vault: Shell, args: list[str]) -> None:
     before = everything_below(vault.folder)
     assert vault.run(*args).code in {0, 1}
-    assert everything_below(vault.folder) == before
+    after = everything_below(vault.folder)
+    after.pop(str(vault.brain / "brain.db.used"), None)  # what was used is noted beside the store
+    assert after == before
 
 
 def test_an_interrupted_creation_does_no_harm(shell: Shell) -> None:

@@ -481,7 +481,7 @@ def test_on_a_terminal_a_status_line_is_below_what_happened(shell: Shell, notes:
         came = terminal.until("watching 1 place; Ctrl-C ends")
         assert "40 new" in came
         (notes / "new.md").write_text("A new newt.\n")
-        terminal.until("1 new; 1 atoms in")
+        terminal.until("1 new; 1 atom in")
         assert "notes/new.md" in terminal.until("watching 1 place; Ctrl-C ends")
         terminal.type("\x03")
         assert terminal.end() == 0
