@@ -1,8 +1,8 @@
 """The one door to CozoDB: opens it, runs named scripts, turns its failures into ours."""
 
 import os
-import threading
 import time
+from _thread import allocate_lock  # what threading.Lock is; importing threading would cost every search 1 ms
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -180,7 +180,7 @@ class _Silence:
     """Standard error, while any thread is in the engine: saved by the first that comes, restored by the last to go."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._inside = 0
         self._saved: int | None = None
 
